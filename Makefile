@@ -1,0 +1,40 @@
+# `make run` shows the comparison, `make test` runs every test; both install what they need into .venv first.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: run test check format bench clean
+
+run: .venv/.core
+	$(BIN)/prema-gym evaluate
+
+test: .venv/.all
+	$(BIN)/pytest -n 2
+
+check: .venv/.all
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/.all
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/.all
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# What the commands need: a few small packages.
+.venv/.core: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) --editable .
+	touch $@
+
+# What training, plotting and the tests need as well.
+.venv/.all: .venv/.core
+	$(PIP) --editable ".[all]"
+	touch $@

@@ -1,0 +1,60 @@
+"""How functions are compiled: Numba, without the GIL, cached on disk, never stale.
+
+Numba notices an edited function but not an edited function *it calls*, nor a changed constant
+(numba issues 8851, 8926). Kernels here call each other across files, so the cache is stamped with
+a digest of every source file of the package instead of one file's modification time. Where no
+cache folder can be written the kernels compile in memory, with one warning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@lru_cache(maxsize=1)
+def _source_digest() -> str:
+    """Digest of every Python file in the package, a few milliseconds once per process."""
+    digest = hashlib.sha256()
+    root = Path(__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        digest.update(str(path.relative_to(root)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _warn_no_cache(reason: str) -> None:
+    warnings.warn(
+        f"compiled kernels cannot be cached ({reason}); they compile anew in every process. "
+        "Set NUMBA_CACHE_DIR to a writable folder.",
+        RuntimeWarning,
+        stacklevel=4,
+    )
+
+
+def kernel(function: F) -> F:
+    """Compile ``function`` with Numba on first call; the result is cached on disk.
+
+    Plain Python runs instead when ``NUMBA_DISABLE_JIT=1``. No ``fastmath``: results are the same on
+    every machine. The GIL is released, so threads can share a batch.
+    """
+    compiled = numba.njit(nogil=True)(function)
+    if numba.config.DISABLE_JIT:
+        return compiled  # type: ignore[no-any-return]
+    try:
+        compiled.enable_caching()
+    except (RuntimeError, OSError) as error:
+        _warn_no_cache(str(error).splitlines()[0])
+    else:
+        # Numba offers no public way to widen the stamp from one file to a package.
+        compiled._cache._cache_file._source_stamp = _source_digest()
+    return compiled  # type: ignore[no-any-return]

@@ -1,0 +1,47 @@
+"""What can go wrong, as a small family of exceptions with one-line messages.
+
+Every message says what was given, what is allowed, and where. The command line prints it and
+exits with 2; a library user catches :class:`PremaError` or the builtin each child also is.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PremaError(Exception):
+    """Base class of every error this package raises on purpose."""
+
+
+class ConfigError(PremaError, ValueError):
+    """An option, configuration field or file holds a value that is not allowed."""
+
+
+class UnknownNameError(ConfigError):
+    """A name (policy, network, scenario, field) that is not in the list of known names."""
+
+    def __init__(self, kind: str, given: str, allowed: Iterable[str], where: str = "") -> None:
+        names = list(allowed)
+        near = difflib.get_close_matches(given, names, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        place = f" in {where}" if where else ""
+        super().__init__(f"unknown {kind} {given!r}{place}{hint} (known: {', '.join(names)})")
+
+
+class WorkloadError(PremaError, ValueError):
+    """A workload's arrays are inconsistent (negative time, unknown profile, wrong shape)."""
+
+
+class IllegalActionError(PremaError, ValueError):
+    """An action the legality mask does not allow, where the caller asked for strictness."""
+
+
+class MissingExtraError(PremaError, ImportError):
+    """A command needs an optional dependency that is not installed."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs the package {package!r}: install prema-gym with the {extra!r} extra "
+            f"(pip install 'prema-gym[{extra}]')"
+        )
