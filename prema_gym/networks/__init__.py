@@ -1,0 +1,50 @@
+"""Networks as lists of layers, and the work (matrix products, vector work) they ask of a machine.
+
+``get(name)`` gives a network of the zoo; ``Network.from_layers`` makes one from layers::
+
+    image = Tensor((3, 32, 32))
+    conv = Conv2d("conv", image, out_channels=16, kernel=3, padding=1)
+    network = Network.from_layers(
+        "tiny", [conv, Linear("fc", conv.output.flatten(), out_features=10)], source="an example"
+    )
+"""
+
+from __future__ import annotations
+
+from prema_gym.networks.attention import Attention, SelfAttention
+from prema_gym.networks.convolution import Conv2d, Pool2d
+from prema_gym.networks.layers import Embedding, Layer, Linear
+from prema_gym.networks.network import LayerList, Network, Phase, check_wiring
+from prema_gym.networks.pointwise import Elementwise, Maxout, Normalization, Softmax
+from prema_gym.networks.recurrent import GRUCell, LSTMCell
+from prema_gym.networks.tensor import Shape, Tensor, concat
+from prema_gym.networks.work import Gemm, VectorWork, Work
+from prema_gym.networks.zoo import get, names
+
+__all__ = [
+    "Attention",
+    "Conv2d",
+    "Elementwise",
+    "Embedding",
+    "GRUCell",
+    "Gemm",
+    "LSTMCell",
+    "Layer",
+    "LayerList",
+    "Linear",
+    "Maxout",
+    "Network",
+    "Normalization",
+    "Phase",
+    "Pool2d",
+    "SelfAttention",
+    "Shape",
+    "Softmax",
+    "Tensor",
+    "VectorWork",
+    "Work",
+    "check_wiring",
+    "concat",
+    "get",
+    "names",
+]

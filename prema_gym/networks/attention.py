@@ -1,0 +1,176 @@
+"""What does it cost to look back over a whole sequence?
+
+:class:`Attention` is the part that depends on the sequence's length: scores, softmax, weighted sum.
+Keys, values and queries come from other layers, so keys that an encoder's states give once are
+computed once. :class:`SelfAttention` is the transformer's block with its four projections. In both,
+keys and values are the stationary operand and differ for each item of the batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal, get_args
+
+from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.networks.checks import require_int
+from prema_gym.networks.layers import Layer
+from prema_gym.networks.pointwise import SOFTMAX_OPS
+from prema_gym.networks.tensor import Shape, Tensor
+from prema_gym.networks.work import Gemm, VectorWork, Work
+
+AttentionKind = Literal["dot", "additive"]
+
+
+def _dot_work(
+    name: str, batch: int, heads: int, queries: int, length: int, key_width: int, value_width: int
+) -> tuple[Work, ...]:
+    """Scores, softmax and weighted sum of dot-product attention, per item and head.
+
+    The scaling by 1/√width is folded into the query's projection.
+    """
+    scores = batch * heads * queries * length
+    return (
+        Gemm(f"{name}/scores", queries, key_width, length, batch * heads),
+        VectorWork(f"{name}/softmax", scores, SOFTMAX_OPS, scores),
+        Gemm(f"{name}/context", queries, length, value_width, batch * heads),
+    )
+
+
+@dataclass(frozen=True)
+class Attention(Layer):
+    """One query against a sequence of keys: (width,) → (value features,).
+
+    ``dot``: score = query · key, a (1 × width)·(width × length) product per item. ``additive``:
+    score = v · tanh(query + key): the sum and the tanh are two vector ops for each of length ·
+    width elements, the product with v a GEMM of M = batch · length and N = 1. Then softmax and
+    the weighted sum of the values, a (1 × length)·(length × features) product per item.
+
+    Attributes:
+        query: Shape (width,), already projected.
+        keys: Shape (length, width), already projected.
+        values: Shape (length, features).
+        kind: ``dot`` or ``additive``.
+
+    Raises:
+        UnknownNameError: The kind is not known.
+        ConfigError: Shapes do not fit together.
+
+    Source:
+        Additive: Bahdanau et al., ICLR 2015. Dot: Luong et al., EMNLP 2015; Chan et al. 2016.
+    """
+
+    query: Tensor
+    keys: Tensor
+    values: Tensor
+    _: KW_ONLY
+    kind: AttentionKind
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kind not in get_args(AttentionKind):
+            raise UnknownNameError(
+                "kind", str(self.kind), get_args(AttentionKind), where=self.where
+            )
+        ranks = tuple(len(tensor.shape) for tensor in self.inputs)
+        if ranks != (1, 2, 2) or (
+            self.query.shape[-1:] != self.keys.shape[-1:]
+            or self.keys.shape[:1] != self.values.shape[:1]
+        ):
+            raise ConfigError(
+                f"{self.where}: needs query (width,), keys (length, width) and values "
+                f"(length, features), got {self.query.shape}, {self.keys.shape}, "
+                f"{self.values.shape}"
+            )
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """Query, keys, values."""
+        return (self.query, self.keys, self.values)
+
+    @property
+    def output_shape(self) -> Shape:
+        """The context: (value features,)."""
+        return (self.values.features,)
+
+    @property
+    def weights(self) -> int:
+        """The vector v of ``additive``."""
+        return self.query.features if self.kind == "additive" else 0
+
+    def work(self, batch: int) -> tuple[Work, ...]:
+        """Scores, softmax, context."""
+        self._require_batch(batch)
+        length, width = self.keys.shape
+        if self.kind == "dot":
+            return _dot_work(self.name, batch, 1, 1, length, width, self.values.features)
+        places = batch * length
+        read = places * width + batch * width
+        return (
+            VectorWork(f"{self.name}/energies", places * width, 2, read),
+            Gemm(f"{self.name}/scores", places, width, 1),
+            VectorWork(f"{self.name}/softmax", places, SOFTMAX_OPS, places),
+            Gemm(f"{self.name}/context", 1, length, self.values.features, batch),
+        )
+
+
+@dataclass(frozen=True)
+class SelfAttention(Layer):
+    """Multi-head self attention of a whole sequence: (length, features) → (length, features).
+
+    One GEMM projects to queries, keys and values (N = 3 · features); then dot-product attention
+    per item and head, each head features/heads wide; then the output projection.
+
+    Attributes:
+        input: Shape (length, features).
+        heads: Heads, >= 1, divides the features.
+        bias: Whether the projections have biases.
+
+    Raises:
+        ConfigError: The input is not a sequence or the heads do not divide its features.
+
+    Source:
+        Vaswani et al., NeurIPS 2017.
+    """
+
+    input: Tensor
+    _: KW_ONLY
+    heads: int
+    bias: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_int(self.where, "heads", self.heads)
+        if len(self.input.shape) != 2:
+            raise ConfigError(
+                f"{self.where}: input must be (length, features), got {self.input.shape}"
+            )
+        if self.input.features % self.heads:
+            raise ConfigError(
+                f"{self.where}: heads={self.heads} must divide the {self.input.features} features"
+            )
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The one sequence read."""
+        return (self.input,)
+
+    @property
+    def output_shape(self) -> Shape:
+        """The input's shape."""
+        return self.input.shape
+
+    @property
+    def weights(self) -> int:
+        """Four square projections."""
+        return 4 * self.input.features * (self.input.features + int(self.bias))
+
+    def work(self, batch: int) -> tuple[Work, ...]:
+        """Projection, scores, softmax, context, output projection."""
+        length, features = self.input.shape
+        places = self._require_batch(batch) * length
+        width = features // self.heads
+        return (
+            Gemm(f"{self.name}/qkv", places, features, 3 * features),
+            *_dot_work(self.name, batch, self.heads, length, length, width, width),
+            Gemm(f"{self.name}/output", places, features, features),
+        )

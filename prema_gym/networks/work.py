@@ -1,0 +1,103 @@
+"""What does a layer ask of the machine? Matrix products and vector work, nothing else.
+
+All sizes are counts of elements; how many bytes an element has, and how long the work takes, is
+decided by :mod:`prema_gym.hardware`. Source: GEMM_OP/CONV_OP and VECTOR_OP are the two kinds of
+compute instruction of PREMA's machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prema_gym.networks.checks import require_int, require_name
+
+
+@dataclass(frozen=True)
+class Gemm:
+    """``count`` independent matrix products (m × k)·(k × n), run by the systolic array.
+
+    The (k × n) operand is the stationary one: it is loaded into the array, and the (m × k)
+    operand streams through.
+
+    Attributes:
+        name: Name of the work, unique within its layer.
+        m: Rows of the streaming operand and of the result, >= 1.
+        k: Inner size, >= 1.
+        n: Columns of the stationary operand and of the result, >= 1.
+        count: How many products of this size, each with its own operands, >= 1 (a grouped
+            convolution has one per group, attention one per item of the batch and head).
+
+    Raises:
+        ConfigError: A size is not a positive integer.
+    """
+
+    name: str
+    m: int
+    k: int
+    n: int
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        require_name("gemm", self.name)
+        for field in ("m", "k", "n", "count"):
+            require_int(f"gemm {self.name!r}", field, getattr(self, field))
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulate operations of all ``count`` products."""
+        return self.count * self.m * self.k * self.n
+
+    @property
+    def input_elements(self) -> int:
+        """Elements of the streaming operands (an im2col matrix for a convolution)."""
+        return self.count * self.m * self.k
+
+    @property
+    def weight_elements(self) -> int:
+        """Elements of the stationary operands; in attention these are keys or values."""
+        return self.count * self.k * self.n
+
+    @property
+    def output_elements(self) -> int:
+        """Elements of the results."""
+        return self.count * self.m * self.n
+
+
+@dataclass(frozen=True)
+class VectorWork:
+    """``count`` runs of element-wise work on the vector unit, where a lane does one op per cycle.
+
+    An *op* is one multiply-add, addition, comparison or table lookup (exp, tanh, power). Memory
+    traffic of one run is ``input_elements + elements``.
+
+    Attributes:
+        name: Name of the work, unique within its layer.
+        elements: Elements written by one run, >= 1.
+        ops_per_element: Ops for each element written, >= 1.
+        input_elements: Elements read by one run, >= 0.
+        count: How many such runs, >= 1.
+
+    Raises:
+        ConfigError: A size is not an integer in its range.
+    """
+
+    name: str
+    elements: int
+    ops_per_element: int
+    input_elements: int
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        require_name("vector work", self.name)
+        for field in ("elements", "ops_per_element", "count"):
+            require_int(f"vector work {self.name!r}", field, getattr(self, field))
+        require_int(f"vector work {self.name!r}", "input_elements", self.input_elements, minimum=0)
+
+    @property
+    def ops(self) -> int:
+        """Vector operations of all ``count`` runs."""
+        return self.count * self.elements * self.ops_per_element
+
+
+Work = Gemm | VectorWork
+"""One piece of work: what :meth:`prema_gym.networks.Layer.work` returns a tuple of."""
