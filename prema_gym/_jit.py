@@ -45,9 +45,10 @@ def kernel(function: F) -> F:
     """Compile ``function`` with Numba on first call; the result is cached on disk.
 
     Plain Python runs instead when ``NUMBA_DISABLE_JIT=1``. No ``fastmath``: results are the same on
-    every machine. The GIL is released, so threads can share a batch.
+    every machine. The GIL is released, so threads can share a batch. A division by zero is the
+    caller's to exclude: checking each would cost a branch (``error_model="numpy"``).
     """
-    compiled = numba.njit(nogil=True)(function)
+    compiled = numba.njit(nogil=True, error_model="numpy")(function)
     if numba.config.DISABLE_JIT:
         return compiled  # type: ignore[no-any-return]
     try:
@@ -58,3 +59,12 @@ def kernel(function: F) -> F:
         # Numba offers no public way to widen the stamp from one file to a package.
         compiled._cache._cache_file._source_stamp = _source_digest()
     return compiled  # type: ignore[no-any-return]
+
+
+def inlined(function: F) -> F:
+    """Compile ``function`` as a part of the kernels that call it.
+
+    Handing a struct of arrays to a called function copies some fifty words; for steps of tens of
+    nanoseconds that is most of the time (measured: a third of the engine's).
+    """
+    return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)  # type: ignore[no-any-return]

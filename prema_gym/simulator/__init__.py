@@ -1,0 +1,1 @@
+"""The event engine, and the one observation table every policy reads (``docs/simulator.md``)."""

@@ -1,0 +1,141 @@
+"""What may be done, what does it cost, and what does the policy see of it?
+
+The rules that the engine and its callers share: the one legality predicate, the costs of saving
+and restoring, and the writer of the observation table (``observation.COLUMNS``). Nothing here moves
+time. Source: ``docs/simulator.md``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prema_gym._jit import inlined
+from prema_gym.hardware.profile import (
+    DRAM_BYTES,
+    ProfileTable,
+    dram_cycles,
+    host_cycles,
+    locate,
+)
+from prema_gym.simulator import observation as col
+from prema_gym.simulator.state import ASKING, NONE, EngineOptions, State
+
+Record = np.void  # one structured record, seen as a reference
+
+
+@inlined
+def is_legal(asking: bool, runner: int, slot: int, occupant: int, mechanism_index: int) -> bool:
+    """Say whether an action may be taken: the one predicate behind masks and checks.
+
+    Args:
+        asking: The environment waits for a decision.
+        runner: Running slot, or NONE.
+        slot: Slot named by the action, in range.
+        occupant: Task in that slot, or NONE.
+        mechanism_index: Position in the simulation's mechanisms, in range.
+    """
+    if not asking:
+        return mechanism_index == 0 and slot == 0  # nothing is left to decide: a no-op
+    if occupant == NONE:
+        return False
+    return mechanism_index == 0 or (runner != NONE and slot != runner)
+
+
+@inlined
+def earliest_slot(state: State, b: int) -> int:
+    """Slot of the present task that arrived first (indices follow arrival)."""
+    best = NONE
+    for slot in range(state.slots.shape[1]):
+        index = state.slots[b, slot]
+        if index != NONE and (best == NONE or index < state.slots[b, best]):
+            best = slot
+    return best
+
+
+@inlined
+def waited_cycles(task: Record, now: int) -> int:
+    """Time an unfinished task spent in the system and not running [cycles]."""
+    return now - task["arrival_cycles"] - task["executed_cycles"] - task["killed_cycles"]
+
+
+@inlined
+def save_cycles(env: Record, machine: NDArray[np.int64], context_bytes: int) -> tuple[int, bool]:
+    """Time to save a context as things stand [cycles], and whether it must go to the host."""
+    if env["dram_used_bytes"] + context_bytes <= machine[DRAM_BYTES]:
+        return dram_cycles(machine, context_bytes), False
+    return host_cycles(machine, context_bytes), True
+
+
+@inlined
+def resume_cycles(
+    machine: NDArray[np.int64], context_bytes: int, reload_bytes: int, on_host: bool
+) -> int:
+    """Time to bring a context, and the weights and inputs of the next tile, back [cycles]."""
+    if on_host:
+        return host_cycles(machine, context_bytes) + dram_cycles(machine, reload_bytes)
+    return dram_cycles(machine, context_bytes + reload_bytes)
+
+
+@inlined
+def observe(state: State, b: int, table: ProfileTable, options: EngineOptions) -> None:
+    """Write the observation table and the legality mask of one environment."""
+    env = state.env[b]
+    rows = state.observation
+    slots = state.slots
+    ms = options.ms_per_cycle
+    now = env["now_cycles"]
+    runner = env["runner"]
+    asking = env["status"] == ASKING
+    num_slots = slots.shape[1]
+    absent = num_slots - (env["admitted"] - env["finished"])
+    for slot in range(num_slots):
+        for column in range(col.NUM_COLUMNS):
+            rows[b, slot, column] = 0.0
+        index = slots[b, slot]
+        if index == NONE:
+            continue
+        task = state.task[b, index]
+        rank = -absent  # an empty slot counts as earlier than any task
+        for other in range(num_slots):
+            rank += slots[b, other] < index
+        executed = task["executed_cycles"]
+        remaining = max(task["shown_cycles"] - executed, 0)
+        age = now - task["arrival_cycles"]
+        rows[b, slot, col.PRESENT] = 1.0
+        rows[b, slot, col.PRIORITY] = task["priority"]
+        rows[b, slot, col.ORDER] = rank
+        rows[b, slot, col.AGE_MS] = age * ms
+        rows[b, slot, col.WAITED_MS] = (age - executed - task["killed_cycles"]) * ms
+        rows[b, slot, col.ESTIMATED_MS] = task["shown_cycles"] * ms
+        rows[b, slot, col.EXECUTED_MS] = executed * ms
+        rows[b, slot, col.REMAINING_MS] = remaining * ms
+        rows[b, slot, col.TOKEN] = task["token"]
+        rows[b, slot, col.SLACK_MS] = (task["deadline_cycles"] - now - remaining) * ms
+        rows[b, slot, col.BATCH_SIZE] = task["batch_size"]
+        rows[b, slot, col.PREEMPTIONS] = task["checkpoints"] + task["kills"]
+        if slot == runner:
+            boundary, context_bytes, reload_bytes = locate(
+                table, task["profile"], task["output_length"], executed
+            )
+            env["boundary_cycles"] = boundary
+            env["boundary_context_bytes"] = context_bytes
+            saving, to_host = save_cycles(env, table.machine, context_bytes)
+            env["boundary_save_cycles"] = saving
+            env["boundary_resume_cycles"] = resume_cycles(
+                table.machine, context_bytes, reload_bytes, to_host
+            )
+            env["boundary_to_host"] = to_host
+            rows[b, slot, col.RUNNING] = 1.0
+            rows[b, slot, col.PREEMPT_MS] = (boundary - executed + saving) * ms
+            rows[b, slot, col.CONTEXT_BYTES] = context_bytes
+            rows[b, slot, col.QUANTUM_LEFT_MS] = (env["quantum_end_cycles"] - now) * ms
+        else:
+            rows[b, slot, col.SINCE_RUN_MS] = (now - task["stopped_cycles"]) * ms
+            rows[b, slot, col.RESTORE_MS] = task["resume_cycles"] * ms
+            rows[b, slot, col.CONTEXT_BYTES] = task["context_bytes"]
+    for mechanism_index in range(options.num_mechanisms):
+        for slot in range(num_slots):
+            state.mask[b, mechanism_index * num_slots + slot] = is_legal(
+                asking, runner, slot, slots[b, slot], mechanism_index
+            )

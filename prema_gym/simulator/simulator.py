@@ -1,0 +1,324 @@
+"""How do I play workloads? `Simulator`: a batch of simulations in lock step, over arrays.
+
+Thin: it checks what it is given, owns the arrays, and calls the compiled engine. The loop is::
+
+    simulator = Simulator(catalog, num_envs=len(batch))
+    simulator.load(batch)
+    while not simulator.done.all():
+        simulator.step(choose(simulator.observation, simulator.mask))
+    simulator.tasks["completion_cycles"]
+
+It draws no random number and knows no policy. Semantics: ``docs/simulator.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prema_gym.errors import ConfigError, IllegalActionError, UnknownNameError, WorkloadError
+from prema_gym.simulator import engine, rules
+from prema_gym.simulator.observation import MECHANISMS, NUM_COLUMNS
+from prema_gym.simulator.state import (
+    ASKING,
+    DONE,
+    NONE,
+    TOKEN_WAITS,
+    TRUNCATED,
+    UNLOADED,
+    EngineOptions,
+    State,
+    allocate,
+)
+from prema_gym.workloads.catalog import Catalog
+from prema_gym.workloads.workload import WorkloadArrays, WorkloadBatch
+
+DEFAULT_SLOTS = 16  # the paper's context table holds 16 tasks (paper.md, S)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchedulerOptions:
+    """Points public sources leave open (paper.md, "The token policy", "Preemption").
+
+    Attributes:
+        token_wait: Which wait earns tokens at a wake-up: ``since_wakeup`` (default; independent of
+            how often the scheduler wakes), ``total`` or ``since_run``.
+        sticky_drain: Once DRAIN is chosen, ask nothing until the running task has ended, then run
+            the named one. False (default): ask again at the next wake-up.
+    """
+
+    token_wait: str = "since_wakeup"
+    sticky_drain: bool = False
+
+    def __post_init__(self) -> None:
+        if self.token_wait not in TOKEN_WAITS:
+            raise UnknownNameError("token_wait", self.token_wait, TOKEN_WAITS, "SchedulerOptions")
+
+
+def check_mechanisms(mechanisms: Sequence[str]) -> tuple[str, ...]:
+    """Return ``mechanisms`` as a tuple if they are known, distinct and at least one.
+
+    Raises:
+        ConfigError: Empty, repeated or unknown.
+    """
+    if isinstance(mechanisms, str):
+        mechanisms = (mechanisms,)
+    for name in mechanisms:
+        if name not in MECHANISMS:
+            raise UnknownNameError("mechanism", str(name), MECHANISMS)
+    if not mechanisms or len(set(mechanisms)) != len(mechanisms):
+        raise ConfigError(
+            f"mechanisms must be one or more different names, given {tuple(mechanisms)!r} "
+            f"(known: {', '.join(MECHANISMS)})"
+        )
+    return tuple(mechanisms)
+
+
+class Simulator:
+    """A batch of simulations advanced from decision to decision by one compiled call.
+
+    The array attributes are the engine's own memory: read them, copy what must last beyond the
+    next :meth:`step`.
+
+    Args:
+        catalog: The compiled scenario (profiles, hardware, quantum).
+        num_envs: Simulations in the batch (B).
+        slots: Rows of the context table (S); more tasks wait in a first-come queue.
+        max_tasks: Largest number of tasks a workload may have; default the scenario's.
+        mechanisms: What the action space offers, in this order (see ``docs/simulator.md``).
+        options: Open points of the scheduler.
+        oracle: Show true isolated times in place of estimates.
+        record_timeline: Keep the slices of run, checkpoint, restore and idle.
+        max_decisions: Truncate after so many decisions; None: no limit.
+        horizon_ms: Truncate at the first decision from this time on; None: no limit.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        num_envs: int = 1,
+        slots: int = DEFAULT_SLOTS,
+        max_tasks: int | None = None,
+        mechanisms: Sequence[str] = ("checkpoint",),
+        options: SchedulerOptions | None = None,
+        oracle: bool = False,
+        record_timeline: bool = False,
+        max_decisions: int | None = None,
+        horizon_ms: float | None = None,
+    ) -> None:
+        options = SchedulerOptions() if options is None else options
+        max_tasks = catalog.scenario.num_tasks if max_tasks is None else max_tasks
+        for name, value in (("num_envs", num_envs), ("slots", slots), ("max_tasks", max_tasks)):
+            if value < 1:
+                raise ConfigError(f"{name} must be at least 1, given {value}")
+        for name, limit in (("max_decisions", max_decisions), ("horizon_ms", horizon_ms)):
+            if limit is not None and not limit > 0:
+                raise ConfigError(f"{name} must be positive or None, given {limit}")
+        self.catalog = catalog
+        self.num_envs = num_envs
+        self.slots = slots
+        self.max_tasks = max_tasks
+        self.mechanisms = check_mechanisms(mechanisms)
+        self.options = options
+        self.oracle = oracle
+        self.record_timeline = record_timeline
+        clock_hz = catalog.scenario.hardware.clock_hz
+        codes = [MECHANISMS.index(name) for name in self.mechanisms] + [NONE] * len(MECHANISMS)
+        self._options = EngineOptions(
+            mechanisms=(codes[0], codes[1], codes[2]),
+            num_mechanisms=len(self.mechanisms),
+            quantum_cycles=catalog.scenario.quantum_cycles,
+            token_wait=TOKEN_WAITS.index(options.token_wait),
+            sticky_drain=options.sticky_drain,
+            max_decisions=0 if max_decisions is None else int(max_decisions),
+            horizon_cycles=0 if horizon_ms is None else max(1, round(horizon_ms * clock_hz / 1e3)),
+            ms_per_cycle=1e3 / clock_hz,
+        )
+        # Slices one step can add: each of at most max_tasks + 1 dispatches brings a run, a save,
+        # a restore and an idle gap.
+        self._slices_per_step = 4 * (max_tasks + 2) if record_timeline else 0
+        self._state = allocate(
+            num_envs, max_tasks, slots, NUM_COLUMNS, self.num_actions, 2 * self._slices_per_step
+        )
+        self._all_rows = np.arange(num_envs, dtype=np.int64)
+
+    @property
+    def num_actions(self) -> int:
+        """Size of the action space: slots × mechanisms."""
+        return self.slots * len(self.mechanisms)
+
+    @property
+    def observation(self) -> NDArray[np.float32]:
+        """Observation tables, float32 (B, S, C); columns in ``observation.COLUMNS``."""
+        return self._state.observation
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """Legal actions, bool (B, S · mechanisms); only action 0 where nothing is asked."""
+        return self._state.mask
+
+    @property
+    def env(self) -> NDArray[np.void]:
+        """Clock and counters, one record an environment (``state.ENV_DTYPE``)."""
+        return self._state.env
+
+    @property
+    def tasks(self) -> NDArray[np.void]:
+        """Task records (B, N) (``state.TASK_DTYPE``); rows past ``num_tasks`` are meaningless."""
+        return self._state.task
+
+    @property
+    def done(self) -> NDArray[np.bool_]:
+        """True where every task has finished or a limit was reached, bool (B,)."""
+        return np.asarray(self._state.env["status"] >= DONE)
+
+    @property
+    def terminated(self) -> NDArray[np.bool_]:
+        """True where every task has finished, bool (B,)."""
+        return np.asarray(self._state.env["status"] == DONE)
+
+    @property
+    def truncated(self) -> NDArray[np.bool_]:
+        """True where a limit was reached with tasks unfinished, bool (B,)."""
+        return np.asarray(self._state.env["status"] == TRUNCATED)
+
+    @property
+    def task_present(self) -> NDArray[np.bool_]:
+        """True at (b, i) where workload b has a task i, bool (B, N)."""
+        return np.asarray(np.arange(self.max_tasks) < self._state.env["num_tasks"][:, None])
+
+    @property
+    def waited_cycles(self) -> NDArray[np.int64]:
+        """Time each task spent in the system and not running, up to now or its end, (B, N)."""
+        tasks = self._state.task
+        end = np.where(
+            tasks["completion_cycles"] >= 0,
+            tasks["completion_cycles"],
+            np.maximum(self._state.env["now_cycles"][:, None], tasks["arrival_cycles"]),
+        )
+        waited = end - tasks["arrival_cycles"] - tasks["executed_cycles"] - tasks["killed_cycles"]
+        return np.asarray(np.where(self.task_present, waited, 0))
+
+    def timeline(self, env: int = 0) -> NDArray[np.int64]:
+        """Slices (task, kind, start, end) of one environment so far, int64 (slices, 4).
+
+        Raises:
+            ConfigError: The simulator was built without ``record_timeline``.
+        """
+        if not self.record_timeline:
+            raise ConfigError("no timeline was kept: build the Simulator with record_timeline=True")
+        return self._state.timeline[env, : self._state.env["num_slices"][env]].copy()
+
+    def load(self, workloads: WorkloadBatch, envs: ArrayLike | None = None) -> None:
+        """Start workload k in environment ``envs[k]`` (default: all) and play to a decision.
+
+        Args:
+            workloads: One workload an environment named.
+            envs: Indices of the environments to restart, int (K,).
+
+        Raises:
+            WorkloadError: Another number of workloads than environments, or too many tasks.
+        """
+        rows = self._all_rows if envs is None else np.asarray(envs, np.int64).reshape(-1)
+        arrays = workloads.arrays
+        if arrays.num_tasks.shape[0] != rows.shape[0]:
+            raise WorkloadError(
+                f"{arrays.num_tasks.shape[0]} workloads for {rows.shape[0]} environments"
+            )
+        if rows.size == 0:
+            return
+        if rows.min() < 0 or rows.max() >= self.num_envs:
+            raise WorkloadError(f"environments are 0…{self.num_envs - 1}, given {rows.tolist()}")
+        if arrays.num_tasks.max() > self.max_tasks or arrays.num_tasks.min() < 1:
+            raise WorkloadError(
+                f"a workload has {arrays.num_tasks.max()} tasks, this simulator takes 1 to "
+                f"{self.max_tasks} (max_tasks)"
+            )
+        self.load_arrays(arrays, rows)
+
+    def load_arrays(self, arrays: WorkloadArrays, rows: NDArray[np.int64]) -> None:
+        """Do what :meth:`load` does, without its checks: for loops that made the arrays."""
+        engine.start(self._state, self.catalog.table, self._options, arrays, rows, self.oracle)
+
+    def step(self, actions: ArrayLike) -> None:
+        """Take one decision in every environment that waits for one, and play to the next.
+
+        Args:
+            actions: int (B,); ignored where :attr:`done`. An illegal one continues the running
+                task, else runs the earliest arrival, and is counted in ``env["illegal_actions"]``.
+
+        Raises:
+            IllegalActionError: The shape is not (B,) or the values are not integers.
+        """
+        self.step_range(self._checked(actions), 0, self.num_envs)
+
+    def step_threaded(self, actions: ArrayLike, pool: ThreadPoolExecutor, threads: int) -> None:
+        """Do what :meth:`step` does, the batch split over ``threads`` threads of ``pool``."""
+        checked = self._checked(actions)
+        edges = np.linspace(0, self.num_envs, threads + 1).astype(int)
+        futures = [
+            pool.submit(self.step_range, checked, int(first), int(last))
+            for first, last in pairwise(edges)
+        ]
+        for future in futures:
+            future.result()
+
+    def step_range(self, actions: NDArray[np.int64], first: int, last: int) -> None:
+        """Do what :meth:`step` does for the environments ``[first, last)`` only, unchecked."""
+        engine.advance(self._state, self.catalog.table, self._options, actions, first, last)
+
+    def _checked(self, actions: ArrayLike) -> NDArray[np.int64]:
+        array = np.asarray(actions)
+        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
+            raise IllegalActionError(
+                f"actions must be integers of shape ({self.num_envs},), given "
+                f"{array.dtype} of shape {array.shape}"
+            )
+        if np.any(self._state.env["status"] == UNLOADED):
+            raise WorkloadError("no workload is loaded: call load() before step()")
+        if self.record_timeline:
+            self._make_room_for_slices()
+        return array.astype(np.int64, copy=False)
+
+    def _make_room_for_slices(self) -> None:
+        timeline = self._state.timeline
+        needed = int(self._state.env["num_slices"].max()) + self._slices_per_step
+        if needed > timeline.shape[1]:
+            grown = np.zeros((self.num_envs, 2 * needed, 4), np.int64)
+            grown[:, : timeline.shape[1]] = timeline
+            self._state = self._state._replace(timeline=grown)
+
+    def waiting(self) -> NDArray[np.bool_]:
+        """True where the environment waits for a decision, bool (B,)."""
+        return np.asarray(self._state.env["status"] == ASKING)
+
+    def is_legal(self, action: int, env: int = 0) -> bool:
+        """Say whether ``action`` may be taken in one environment (the mask's own predicate)."""
+        if not 0 <= action < self.num_actions:
+            return False
+        mechanism_index, slot = divmod(int(action), self.slots)
+        record, occupant = self._state.env[env], self._state.slots[env, slot]
+        asking = record["status"] == ASKING
+        return bool(rules.is_legal(asking, record["runner"], slot, occupant, mechanism_index))
+
+    def get_state(self) -> State:
+        """Return a copy of everything that moves; :meth:`set_state` brings it back."""
+        return State(*(array.copy() for array in self._state))
+
+    def set_state(self, state: State) -> None:
+        """Continue from a copy made by :meth:`get_state` of a simulator of the same shape.
+
+        Raises:
+            ConfigError: The shapes differ.
+        """
+        for name in ("env", "task", "slots", "observation", "mask"):
+            given, own = getattr(state, name).shape, getattr(self._state, name).shape
+            if given != own:
+                raise ConfigError(f"state array {name} has shape {given}, expected {own}")
+        self._state = State(*(array.copy() for array in state))

@@ -1,0 +1,159 @@
+"""What does the engine remember? Three structured arrays with a leading batch axis.
+
+One record a task (its input, its progress, what happened to it), one record an environment (clock,
+running slot, counters), and the slots of the context table, which hold task indices. Copying these
+arrays copies a simulation. Times are int64 cycles; the meaning of every value is in
+``docs/simulator.md``. Records are indexed as ``record["field"]``, which compiled and plain Python
+both understand.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+NONE = -1  # no task in a slot, no running slot, not yet happened
+
+# Status of an environment.
+UNLOADED, ASKING, DONE, TRUNCATED = range(4)
+
+# Kinds of a timeline slice.
+RUN, CHECKPOINTING, RESTORING, IDLE = range(4)
+SLICE_KINDS = ("run", "checkpoint", "restore", "idle")
+SLICE_TASK, SLICE_KIND, SLICE_START, SLICE_END = range(4)
+
+TASK_INPUTS = (
+    "arrival_cycles",
+    "profile",
+    "output_length",
+    "priority",
+    "batch_size",
+    "network",
+    "isolated_cycles",
+    "estimated_cycles",
+    "deadline_cycles",
+)
+TASK_RECORDS = (
+    "first_run_cycles",  # start of the first run, NONE before
+    "completion_cycles",  # NONE before
+    "executed_cycles",  # useful progress; 0 again after a kill
+    "killed_cycles",  # progress thrown away by kills
+    "dispatches",  # times it was put on the NPU
+    "checkpoints",  # times it was preempted by CHECKPOINT
+    "kills",  # times it was preempted by KILL
+    "drains",  # 1 if it ended under a DRAIN decision
+    "checkpoint_cycles",  # time spent saving its context
+    "restore_cycles",  # time spent restoring it
+    "host_moves",  # saves that went over the host link
+)
+# The scheduler's own bookkeeping of a task.
+_TASK_INTERNALS = (
+    "shown_cycles",  # the estimate the scheduler sees (the true time with oracle)
+    "token_waited_cycles",  # waited at the previous token update
+    "stopped_cycles",  # when it last stopped running
+    "context_bytes",  # saved context
+    "resume_cycles",  # time a restore will take
+    "on_host",  # 1: the saved context lies in host memory
+)
+# Fields read at every wake-up stand first, so that a record's hot part is two cache lines.
+_HOT = (
+    "arrival_cycles",
+    "executed_cycles",
+    "killed_cycles",
+    "shown_cycles",
+    "token_waited_cycles",
+    "priority",
+    "token",
+    "deadline_cycles",
+    "stopped_cycles",
+    "batch_size",
+    "checkpoints",
+    "kills",
+    "context_bytes",
+    "resume_cycles",
+)
+_COLD = tuple(n for n in TASK_INPUTS + TASK_RECORDS + _TASK_INTERNALS if n not in _HOT)
+TASK_DTYPE = np.dtype(
+    [(name, np.float64 if name == "token" else np.int64) for name in _HOT + _COLD], align=True
+)
+
+ENV_DTYPE = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            "status",
+            "num_tasks",
+            "now_cycles",
+            "runner",  # running slot or NONE
+            "quantum_end_cycles",
+            "arrived",  # tasks [0, arrived) have arrived
+            "admitted",  # tasks [0, admitted) got a slot; [admitted, arrived) queue
+            "finished",
+            "draining",  # 1: the last decision was DRAIN
+            "drain_slot",  # sticky drain: the slot to run next, else NONE
+            "dram_used_bytes",  # by checkpointed contexts
+            "boundary_cycles",  # the runner's next boundary, as of the last observation,
+            "boundary_context_bytes",  # the context there,
+            "boundary_save_cycles",  # the time to save it,
+            "boundary_resume_cycles",  # the time to restore it,
+            "boundary_to_host",  # and 1 if it would have to go to the host
+            "busy_cycles",
+            "switching_cycles",
+            "idle_cycles",
+            "decisions",
+            "wakeups",
+            "illegal_actions",
+            "num_slices",
+        )
+    ],
+    align=True,
+)
+
+
+class State(NamedTuple):
+    """The arrays one compiled call works on (B environments, N tasks, S slots, C columns).
+
+    ``timeline`` has zero length where no timeline is recorded.
+    """
+
+    env: NDArray[np.void]  # (B,) ENV_DTYPE
+    task: NDArray[np.void]  # (B, N) TASK_DTYPE
+    slots: NDArray[np.int64]  # (B, S) task index or NONE
+    observation: NDArray[np.float32]  # (B, S, C)
+    mask: NDArray[np.bool_]  # (B, A)
+    timeline: NDArray[np.int64]  # (B, T, 4) task, kind, start, end
+
+
+class EngineOptions(NamedTuple):
+    """What stays fixed during a simulation, as numbers a kernel can read.
+
+    No arrays: handing one to an inlined function costs two atomic reference counts.
+    """
+
+    mechanisms: tuple[int, int, int]  # Mechanism codes in the order of the action space
+    num_mechanisms: int  # how many of them count
+    quantum_cycles: int
+    token_wait: int
+    sticky_drain: bool
+    max_decisions: int  # 0: no limit
+    horizon_cycles: int  # 0: no limit
+    ms_per_cycle: float
+
+
+TOKEN_WAITS = ("since_wakeup", "total", "since_run")  # position = code in the engine
+
+
+def allocate(
+    num_envs: int, max_tasks: int, slots: int, columns: int, actions: int, slices: int
+) -> State:
+    """Return zeroed arrays of the given sizes, every environment ``UNLOADED``."""
+    return State(
+        env=np.zeros(num_envs, ENV_DTYPE),
+        task=np.zeros((num_envs, max_tasks), TASK_DTYPE),
+        slots=np.full((num_envs, slots), NONE, np.int64),
+        observation=np.zeros((num_envs, slots, columns), np.float32),
+        mask=np.zeros((num_envs, actions), np.bool_),
+        timeline=np.zeros((num_envs, slices, 4), np.int64),
+    )
