@@ -1,0 +1,170 @@
+"""How is one workload kept in a file, and replayed from it?
+
+The file is JSON with one object per task, in the words of `TaskSpec`, times in ms. A saved file
+also holds cycles and isolated and estimated times; they are for the reader, and loading checks
+them, so a file made for other hardware is refused instead of silently replayed differently. A file
+written by hand needs only ``{"tasks": [{"network": …}, …]}``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NoReturn
+
+from prema_gym.errors import ConfigError, PremaError, UnknownNameError, WorkloadError
+from prema_gym.workloads.catalog import Catalog
+from prema_gym.workloads.tasks import TaskSpec, workload_from_tasks
+from prema_gym.workloads.workload import Workload
+
+FORMAT_VERSION = 1
+_TASK_KEYS = tuple(f.name for f in fields(TaskSpec))
+_TIMES = ("arrival", "isolated", "estimated", "deadline")
+_CYCLE_KEYS = tuple(f"{name}_cycles" for name in _TIMES)
+# Written for the reader; they follow from the rest.
+_IGNORED_KEYS = ("isolated_ms", "estimated_ms")
+_FILE_KEYS = ("format_version", "scenario", "clock_hz", "tasks")
+
+
+def save_workload(path: str | os.PathLike[str], workload: Workload, catalog: Catalog) -> None:
+    """Write a workload; a reader sees the old file or the whole new one, never a part.
+
+    Args:
+        path: The file; an existing one is replaced.
+        workload: The tasks.
+        catalog: The catalog that they were drawn from.
+
+    Raises:
+        ConfigError: The file cannot be written; nothing is left behind.
+    """
+    tasks = [_task_to_dict(workload, i, catalog) for i in range(workload.num_tasks)]
+    head = {
+        "format_version": FORMAT_VERSION,
+        "scenario": catalog.scenario.name,
+        "clock_hz": catalog.hardware.clock_hz,
+    }
+    # One line per task: a workload reads like a table.
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
+    rows = ",\n".join(f"    {json.dumps(task, allow_nan=False)}" for task in tasks)
+    _write_whole(path, "\n".join(["{", *lines, '  "tasks": [', rows, "  ]", "}", ""]))
+
+
+def load_workload(path: str | os.PathLike[str], catalog: Catalog) -> Workload:
+    """Read a workload for a catalog.
+
+    Args:
+        path: A file from `save_workload`, or one written by hand.
+        catalog: Supplies the profiles; must have the file's networks, batches and lengths.
+
+    Raises:
+        ConfigError: The file cannot be read, or is not JSON.
+        UnknownNameError: An unknown key or network.
+        WorkloadError: A value not allowed, or cycles that this catalog does not reproduce.
+    """
+    where = os.fspath(path)
+    data = _read_json(where)
+    if not isinstance(data, dict) or not isinstance(data.get("tasks"), list):
+        raise WorkloadError(f'{where}: needs an object with a list of "tasks"')
+    _check_keys(data, _FILE_KEYS, where)
+    if data.get("format_version", FORMAT_VERSION) != FORMAT_VERSION:
+        raise WorkloadError(
+            f"{where}: format_version {data['format_version']!r} is not {FORMAT_VERSION}"
+        )
+    try:
+        specs = [_task_from_dict(task, i) for i, task in enumerate(data["tasks"])]
+        workload = workload_from_tasks(catalog, specs)
+    except PremaError as error:
+        error.args = (f"{where}: {error}",)
+        raise
+    # Sorting is stable, so position by position the file's tasks in order of arrival.
+    by_arrival = sorted(
+        range(len(specs)), key=lambda i: catalog.hardware.cycles(specs[i].arrival_ms)
+    )
+    for position, i in enumerate(by_arrival):
+        _check_cycles(data["tasks"][i], workload, position, f"{where}: task {i}")
+    return workload
+
+
+def _task_to_dict(workload: Workload, task: int, catalog: Catalog) -> dict[str, Any]:
+    """One task in the words of TaskSpec, with cycles beside every time."""
+    profile = int(workload.profile[task])
+    data: dict[str, Any] = {
+        "network": catalog.scenario.networks[int(workload.network[task])],
+        "batch": int(workload.batch_size[task]),
+        "input_length": int(catalog.arrays.input_length[profile]),
+        "output_length": int(workload.output_length[task]),
+        "priority": int(workload.priority[task]),
+    }
+    for name, key in zip(_TIMES, _CYCLE_KEYS, strict=True):
+        cycles = int(getattr(workload, key)[task])
+        data[f"{name}_ms"] = _short_ms(catalog, cycles)
+        data[key] = cycles
+    return data
+
+
+def _short_ms(catalog: Catalog, cycles: int) -> float:
+    """Milliseconds with as few digits (at least to the nanosecond) as give the same cycles."""
+    exact = catalog.hardware.milliseconds(cycles)
+    for digits in (6, 9, 12):
+        if catalog.hardware.cycles(round(exact, digits)) == cycles:
+            return round(exact, digits)
+    return exact
+
+
+def _task_from_dict(task: object, index: int) -> TaskSpec:
+    """The TaskSpec of one object of the file."""
+    if not isinstance(task, dict) or "network" not in task:
+        raise WorkloadError(f"task {index} must be an object with at least a network")
+    _check_keys(task, (*_TASK_KEYS, *_CYCLE_KEYS, *_IGNORED_KEYS), f"task {index}")
+    return TaskSpec(**{key: task[key] for key in _TASK_KEYS if key in task})
+
+
+def _check_cycles(task: Mapping[str, Any], workload: Workload, position: int, where: str) -> None:
+    """Hold the cycles that a file states against what its tasks give here."""
+    for key in _CYCLE_KEYS:
+        if key in task:
+            here = int(getattr(workload, key)[position])
+            if task[key] != here:
+                raise WorkloadError(
+                    f"{where}: {key} is {task[key]!r} in the file, but {here} here (edited, or "
+                    "saved for other hardware or lengths)"
+                )
+
+
+def _check_keys(data: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for key in data:
+        if key not in known:
+            raise UnknownNameError("key", key, known, where)
+
+
+def _read_json(path: str) -> object:
+    """A file's JSON, without the NaN and Infinity that Python would also accept."""
+
+    def refuse(constant: str) -> NoReturn:
+        raise ConfigError(f"{path!r} is not valid JSON: {constant} is not a number")
+
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=refuse)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path!r}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path!r} is not UTF-8 text") from error
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{path!r} is not valid JSON: {error}") from error
+
+
+def _write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Replace a file at once; nothing is left behind if it cannot be written."""
+    target = Path(path)
+    # The same folder makes the rename atomic; the process id keeps two writers apart.
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, target)
+    except OSError as error:
+        raise ConfigError(f"cannot write {os.fspath(path)!r}: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from prema_gym import networks as zoo
+from prema_gym.errors import UnknownNameError
+from prema_gym.workloads import scenarios
+from prema_gym.workloads.accuracy import estimate_accuracy, mean_isolated_ms
+from prema_gym.workloads.catalog import Catalog, compile_scenario
+from prema_gym.workloads.generate import sample_batch
+from prema_gym.workloads.scenario import Scenario
+
+
+def test_exact_figures_agree_with_many_drawn_tasks(catalog: Catalog) -> None:
+    batch = sample_batch(catalog, range(2000))  # 10 000 tasks
+    true = batch.isolated_cycles.ravel().astype(float)
+    guess = batch.estimated_cycles.ravel().astype(float)
+    found = estimate_accuracy(catalog)
+    assert found.correlation == pytest.approx(np.corrcoef(guess, true)[0, 1], abs=0.01)
+    error = (guess - true) / true
+    spread = 4 / np.sqrt(len(true))  # four standard errors of a mean of values up to 1
+    assert found.bias == pytest.approx(error.mean(), abs=spread * error.std())
+    assert found.mean_relative_error == pytest.approx(
+        np.abs(error).mean(), abs=spread * error.std()
+    )
+    assert found.max_relative_error >= np.abs(error).max() > 0.9 * found.max_relative_error
+    mean = mean_isolated_ms(catalog)
+    assert mean == pytest.approx(true.mean() / 700_000, rel=spread * true.std() / true.mean())
+
+
+def test_one_network_by_hand(catalog: Catalog) -> None:
+    """MobileNet has two tasks (batch 1 and 4), so two points: correlation 1."""
+    arrays = catalog.arrays
+    error = arrays.estimated_cycles[:2] / arrays.fixed_cycles[:2] - 1
+    found = estimate_accuracy(catalog, "mobilenet-v1")
+    assert found.correlation == pytest.approx(1.0)
+    assert found.bias == pytest.approx(error.mean())
+    assert found.max_relative_error == pytest.approx(np.abs(error).max())
+
+
+def test_a_single_task_has_no_correlation() -> None:
+    one = compile_scenario(Scenario(networks=("alexnet",), batch_sizes=(1,)))
+    assert estimate_accuracy(one).correlation is None
+
+
+def test_an_unknown_network_is_refused(catalog: Catalog) -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'rnn-sa'"):
+        estimate_accuracy(catalog, "rnn-as")
+
+
+def test_estimates_follow_the_true_times_over_the_zoo() -> None:
+    """The paper's claim is 98 % (paper.md, S); below 90 % the estimates would be another rule."""
+    paper = estimate_accuracy(compile_scenario(scenarios.get("paper")))
+    everything = estimate_accuracy(compile_scenario(Scenario(networks=zoo.names())))
+    for found in (paper, everything):
+        assert found.correlation is not None
+        assert found.correlation > 0.9
+
+
+def test_the_light_scenario_asks_for_three_quarters_of_its_window() -> None:
+    light = compile_scenario(scenarios.get("light"))
+    work_ms = light.scenario.num_tasks * mean_isolated_ms(light)
+    assert work_ms / light.scenario.window_ms == pytest.approx(0.75, abs=0.15)

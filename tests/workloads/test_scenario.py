@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import pickle
+from pathlib import Path
+
+import pytest
+
+from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.hardware.config import NPUConfig
+from prema_gym.workloads import scenarios
+from prema_gym.workloads.lengths import LengthModel, default_lengths
+from prema_gym.workloads.scenario import ARRIVALS, Scenario
+
+CHANGED = Scenario(
+    name="changed",
+    networks=("resnet-50", "rnn-mt1"),
+    batch_sizes=(2,),
+    num_tasks=3,
+    arrival="burst",
+    window_ms=2.5,
+    burst_size=3,
+    priorities=(1, 2),
+    lengths=(LengthModel(network="rnn-mt1", input_lengths=(5, 6), ratio_median=1.5),),
+    sla_factor=4.0,
+    quantum_ms=0.5,
+    hardware=NPUConfig(array_rows=64, dram_bytes_per_s=math.inf),
+)
+
+
+def test_defaults_are_the_papers_workload() -> None:
+    paper = scenarios.get("paper")
+    assert len(paper.networks) == 8
+    assert (paper.batch_sizes, paper.priorities) == ((1, 4, 16), (1, 3, 9))
+    assert (paper.num_tasks, paper.arrival, paper.window_ms) == (8, "uniform", 10.0)
+    assert paper.hardware == NPUConfig()
+
+
+def test_quantum_and_window_in_cycles() -> None:
+    # 0.25 ms = 175 000 cycles at 700 MHz, 250 000 at 1 GHz; 10 ms = 7 000 000 at 700 MHz.
+    assert Scenario().quantum_cycles == 175_000
+    assert Scenario(hardware=NPUConfig(clock_hz=1_000_000_000)).quantum_cycles == 250_000
+    assert Scenario().window_cycles == 7_000_000
+
+
+@pytest.mark.parametrize("scenario", [Scenario(), CHANGED])
+def test_a_scenario_survives_every_form(scenario: Scenario, tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    scenario.to_toml(path)
+    assert Scenario.from_toml(path) == scenario
+    assert [p.name for p in tmp_path.iterdir()] == ["s.toml"]
+    assert Scenario.from_dict(scenario.to_dict()) == scenario
+    assert pickle.loads(pickle.dumps(scenario)) == scenario
+    assert hash(Scenario.from_toml(path)) == hash(scenario)
+    assert Scenario.from_dict(dataclasses.asdict(scenario)) == scenario
+    through_json = json.loads(json.dumps(scenario.to_dict()))
+    assert Scenario.from_dict(through_json) == scenario
+
+
+def test_lists_are_accepted_and_stored_as_tuples() -> None:
+    given = Scenario(networks=["alexnet"], batch_sizes=[1], priorities=[1])  # type: ignore[arg-type]
+    assert given.networks == ("alexnet",)
+    assert hash(given)
+
+
+def test_own_lengths_replace_the_default() -> None:
+    assert CHANGED.length_model("rnn-mt1") == CHANGED.lengths[0]
+    assert Scenario().length_model("rnn-mt1") == default_lengths("rnn-mt1")
+    assert Scenario().length_model("alexnet") is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": ""}, "name must be a non-empty text"),
+        ({"networks": ()}, "networks of scenario 'custom' must be a non-empty list"),
+        ({"networks": "alexnet"}, "must be a non-empty list"),
+        ({"networks": ("alexnet", "alexnet")}, "names one value twice"),
+        ({"batch_sizes": (1, 0)}, "0 is not a whole number from 1"),
+        ({"batch_sizes": (1.5,)}, "1.5 is not a whole number from 1"),
+        ({"priorities": (1, -3)}, "-3 is not a whole number from 1"),
+        ({"num_tasks": 0}, "num_tasks of scenario 'custom': 0 is not"),
+        ({"num_tasks": True}, "True is not a whole number"),
+        ({"burst_size": 0}, "burst_size"),
+        ({"window_ms": -1.0}, "window_ms of scenario 'custom' must be from 0"),
+        ({"window_ms": math.nan}, "window_ms"),
+        ({"window_ms": 1e9}, "window_ms of scenario 'custom' is 700000000000000 cycles: at most"),
+        ({"window_ms": "10"}, "window_ms of scenario 'custom' must be a number"),
+        ({"window_ms": True}, "must be a number"),
+        ({"sla_factor": 0.0}, "needs sla_factor > 0"),
+        ({"sla_factor": math.inf}, "sla_factor"),
+        ({"quantum_ms": 0.0}, "a quantum of at least one cycle"),
+        ({"quantum_ms": 1e-7}, "a quantum of at least one cycle"),
+        ({"hardware": {"array_rows": 64}}, "must be an NPUConfig"),
+        ({"lengths": ({"network": "rnn-mt1"},)}, "must be LengthModels"),
+    ],
+)
+def test_values_not_allowed_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        Scenario(**changes)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+
+
+def test_names_that_are_unknown_get_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'vgg-16'"):
+        Scenario(networks=("vgg16",))
+    with pytest.raises(UnknownNameError, match="did you mean 'poisson'"):
+        Scenario(arrival="poison")
+    with pytest.raises(UnknownNameError, match=r"unknown field 'windowms' in scenario.*window_ms"):
+        Scenario.from_dict({"windowms": 1})
+    with pytest.raises(UnknownNameError, match=r"hardware.*did you mean 'array_rows'"):
+        Scenario.from_dict({"hardware": {"array_row": 1}})
+    with pytest.raises(UnknownNameError, match=r"lengths.*did you mean 'input_lengths'"):
+        Scenario.from_dict({"lengths": [{"network": "rnn-mt1", "input_length": [1]}]})
+
+
+@pytest.mark.parametrize(
+    ("lengths", "message"),
+    [
+        ((LengthModel(network="alexnet", input_lengths=(1,)),), "no lengths may be given"),
+        ((LengthModel(network="rnn-sa", input_lengths=(1,)),), "unknown network 'rnn-sa'"),
+        (
+            (LengthModel(network="rnn-mt1", input_lengths=(1,)),),
+            "'rnn-mt1' needs a ratio_median",
+        ),
+        (
+            (LengthModel(network="rnn-mt1", input_lengths=(1,), ratio_median=1.0),) * 2,
+            "names one value twice",
+        ),
+        (
+            (
+                LengthModel(network="rnn-mt1", input_lengths=(1,), ratio_median=1.0),
+                LengthModel(network="rnn-mt1", input_lengths=(2,), ratio_median=1.0),
+            ),
+            "lengths for one network twice",
+        ),
+    ],
+)
+def test_lengths_fit_their_networks(lengths: tuple[LengthModel, ...], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Scenario(networks=("alexnet", "rnn-mt1"), lengths=lengths)
+
+
+def test_a_classifier_takes_no_output_ratio() -> None:
+    model = LengthModel(network="rnn-sa", input_lengths=(1,), ratio_median=1.0)
+    with pytest.raises(ConfigError, match="'rnn-sa' has no output steps, so no ratio_median"):
+        Scenario(networks=("rnn-sa",), lengths=(model,))
+
+
+def test_file_errors_are_one_line_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    with pytest.raises(ConfigError, match=r"cannot read .*s\.toml"):
+        scenarios.get(path)
+    for text, message in [
+        ("num_tasks = = 3", r"s\.toml.*not valid TOML.*line 1"),
+        ("num_tasks = 0", r"s\.toml: num_tasks"),
+        ('networks = ["alexnett"]', r"s\.toml: unknown network.*did you mean 'alexnet'"),
+        ("tasks = 1", r"unknown field 'tasks' in .*s\.toml"),
+        ("[hardware]\narray_rows = 0", "array_rows"),
+        ("lengths = 3", r"lengths in .*s\.toml must be a list"),
+    ]:
+        path.write_text(text)
+        with pytest.raises(ConfigError, match=message) as caught:
+            scenarios.get(path)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_file_needs_only_what_differs(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'name = "mine"\nwindow_ms = 5\n[hardware]\nclock_hz = 1_000_000_000\n'
+        '[[lengths]]\nnetwork = "rnn-mt1"\ninput_lengths = [10, 20]\n'
+    )
+    mine = scenarios.get(str(path))
+    assert (mine.name, mine.window_cycles, mine.num_tasks) == ("mine", 5_000_000, 8)
+    model = mine.length_model("rnn-mt1")
+    assert model is not None
+    assert (model.input_lengths, model.ratio_sigma) == ((10, 20), 0.21)
+
+
+def test_registered_scenarios_differ_only_in_load() -> None:
+    assert scenarios.names() == ("paper", "light", "heavy")
+    windows = {name: scenarios.get(name).window_ms for name in scenarios.names()}
+    assert windows["heavy"] < windows["paper"] < windows["light"]
+    plain = {name: scenarios.get(name).to_dict() | {"name": "", "window_ms": 0} for name in windows}
+    assert plain["paper"] == plain["light"] == plain["heavy"]
+    for name in scenarios.names():
+        assert scenarios.get(name).name == name
+        assert "\n" not in scenarios.summary(name)
+    with pytest.raises(UnknownNameError, match="did you mean 'paper'"):
+        scenarios.get("papers")
+    with pytest.raises(UnknownNameError, match="scenario"):
+        scenarios.summary("nothing")
+
+
+def test_arrival_codes_follow_the_names() -> None:
+    from prema_gym.workloads import scenario
+
+    codes = (scenario.UNIFORM, scenario.POISSON, scenario.PERIODIC, scenario.BURST)
+    assert [ARRIVALS[code] for code in codes] == ["uniform", "poisson", "periodic", "burst"]
