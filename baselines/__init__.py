@@ -1,0 +1,26 @@
+"""PREMA and the policies it is compared with: pure functions of the observation table.
+
+A policy is an *ordering* (whom to run: ``classic.py``, ``prema.py``) joined with a way to *preempt*
+(when and by which mechanism: ``preemption.py``) under a name (``registry.py``)::
+
+    policy = baselines.make("dynamic-prema", mechanisms=("checkpoint", "drain"))
+    actions, _ = policy.predict(observation)
+"""
+
+from __future__ import annotations
+
+from baselines.ordering import Ordering
+from baselines.policy import Policy
+from baselines.registry import LEFT_OUT, PolicyInfo, describe, make, names
+from baselines.table import Table
+
+__all__ = [
+    "LEFT_OUT",
+    "Ordering",
+    "Policy",
+    "PolicyInfo",
+    "Table",
+    "describe",
+    "make",
+    "names",
+]

@@ -1,0 +1,40 @@
+"""Whom should the NPU run, if it may change its mind? The base class of every rule.
+
+An ordering knows nothing of mechanisms: it names the task it would like to run.
+``baselines/preemption.py`` turns that wish into an action. A new rule is one subclass in a file of
+its own plus one line in ``baselines/registry.py``; its parameters are its dataclass fields.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ordering(ABC):
+    """A rule that names one task per table; fields are its parameters, each with a default."""
+
+    sentence: ClassVar[str]
+    """The rule in words, the first half of the sentence that a listing shows."""
+    source: ClassVar[str]
+    """Where the rule comes from."""
+
+    @abstractmethod
+    def choose(self, table: Table) -> NDArray[np.int64]:
+        """Slot of the task to run, int64 (envs,); a present one wherever there is one."""
+
+    @property
+    def settles(self) -> bool:
+        """Whether its choice stops changing when no task arrives or completes.
+
+        Waiting may still change it a bounded number of times. What never settles cannot be
+        combined with KILL: tasks would displace each other, each time starting again, without end.
+        """
+        return True

@@ -1,0 +1,130 @@
+"""What every policy is: a function from observation tables to actions, called like a trained model.
+
+``predict`` has the signature of Stable-Baselines3's models, so one evaluation loop runs a rule or a
+network. An action is ``mechanism_index · slots + slot`` (``docs/simulator.md``, "Actions"), the
+index pointing into the simulation's tuple of mechanisms, which the policy is told once, when it is
+made.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.ordering import Ordering
+from baselines.table import Table
+from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.simulator.observation import MECHANISMS, NUM_COLUMNS
+
+State = tuple[NDArray[np.float32], ...]
+"""Recurrent state in the Stable-Baselines3 signature; handed through, since the table is enough."""
+
+
+class Policy(ABC):
+    """An ordering of tasks joined with a way to preempt.
+
+    Attributes:
+        name: The name it was made by, with the parameters that differ from their defaults.
+        mechanisms: The simulation's mechanisms, which its actions index.
+        rule: What it does, in one sentence.
+        source: Where the rule comes from.
+        parameters: Value of each parameter by name.
+    """
+
+    sentence: ClassVar[str]
+    """When and how it preempts: the second half of the rule's sentence."""
+    natural: ClassVar[tuple[str, ...]] = ("checkpoint",)
+    """The mechanisms assumed when none are given."""
+    needs: ClassVar[tuple[str, ...]] = ()
+    """The mechanisms without which it cannot act."""
+
+    def __init__(
+        self, name: str, ordering: Ordering, mechanisms: Sequence[str] | None = None
+    ) -> None:
+        """Join the parts.
+
+        Args:
+            name: See the class.
+            ordering: Names the task to run.
+            mechanisms: The simulation's mechanisms, in its order; default: the natural ones.
+
+        Raises:
+            ConfigError: ``mechanisms`` is empty, holds a name twice or lacks a needed one.
+            UnknownNameError: It holds a name that is no mechanism.
+        """
+        self.name = name
+        self.ordering = ordering
+        self.mechanisms = self.natural if mechanisms is None else _checked(mechanisms)
+        for needed in self.needs:
+            if needed not in self.mechanisms:
+                raise ConfigError(
+                    f"policy {name!r} needs the mechanism {needed!r}, "
+                    f"the simulation has {', '.join(self.mechanisms)}"
+                )
+        self.rule = f"{ordering.sentence}; {self.sentence}."
+        self.source = ordering.source
+        self.parameters: dict[str, object] = asdict(ordering)
+
+    def __repr__(self) -> str:
+        return f"<policy {self.name} ({', '.join(self.mechanisms)})>"
+
+    def predict(
+        self,
+        observation: NDArray[np.float32],
+        state: State | None = None,
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+        action_masks: NDArray[np.bool_] | None = None,
+    ) -> tuple[NDArray[np.int64], State | None]:
+        """Name an action for one table or for each of a batch.
+
+        Args:
+            observation: Table float32 (slots, columns), or a batch (envs, slots, columns).
+            state: Returned as it is.
+            episode_start: Ignored: nothing is remembered between calls.
+            deterministic: Ignored: equal tables always get equal actions.
+            action_masks: Ignored: the table says what is legal, and every action returned is.
+
+        Returns:
+            ``(actions, state)``, actions int64 of shape () for one table, (envs,) for a batch; 0
+            where a table is empty.
+
+        Raises:
+            ConfigError: ``observation`` does not have one of the two shapes.
+        """
+        tables = np.asarray(observation)
+        if tables.ndim not in (2, 3) or tables.shape[-1] != NUM_COLUMNS or tables.shape[-2] == 0:
+            raise ConfigError(
+                f"an observation has the shape (slots, {NUM_COLUMNS}) or "
+                f"(envs, slots, {NUM_COLUMNS}), got {tables.shape}"
+            )
+        batch = tables if tables.ndim == 3 else tables[np.newaxis]
+        actions = self.actions(Table(batch)).astype(np.int64, copy=False)
+        return (actions if tables.ndim == 3 else actions.squeeze(axis=0)), state
+
+    @abstractmethod
+    def actions(self, table: Table) -> NDArray[np.int64]:
+        """Legal actions, int64 (envs,)."""
+
+    def index(self, mechanism: str) -> int:
+        """Position of a mechanism in the simulation's tuple."""
+        return self.mechanisms.index(mechanism)
+
+
+def _checked(mechanisms: Sequence[str]) -> tuple[str, ...]:
+    # A lone string is a sequence too: take it for the one mechanism it names.
+    names = (mechanisms,) if isinstance(mechanisms, str) else tuple(mechanisms)
+    for name in names:
+        if name not in MECHANISMS:
+            raise UnknownNameError("mechanism", name, MECHANISMS)
+    if not names or len(set(names)) < len(names):
+        raise ConfigError(
+            f"mechanisms must be one or more of {', '.join(MECHANISMS)}, each once, "
+            f"got {', '.join(names) or 'none'}"
+        )
+    return names

@@ -1,0 +1,171 @@
+"""Which policies exist, and how is one made from its name?
+
+One table of names. To add a rule: write its :class:`~baselines.ordering.Ordering` in a file of its
+own and give it a line here for each way of preempting that makes sense with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, fields
+from typing import NamedTuple
+
+from baselines.classic import (
+    FirstComeFirstServed,
+    HighestPriorityFirst,
+    RoundRobin,
+    ShortestJobFirst,
+)
+from baselines.ordering import Ordering
+from baselines.policy import Policy
+from baselines.preemption import Dynamic, Kill, NonPreemptive, Static
+from baselines.prema import Prema, Token
+from baselines.uniform import RandomPolicy, Uniform
+from prema_gym.errors import ConfigError, UnknownNameError
+
+POLICIES: dict[str, tuple[type[Policy], type[Ordering]]] = {
+    "np-fcfs": (NonPreemptive, FirstComeFirstServed),
+    "np-hpf": (NonPreemptive, HighestPriorityFirst),
+    "np-sjf": (NonPreemptive, ShortestJobFirst),
+    "np-token": (NonPreemptive, Token),
+    "np-prema": (NonPreemptive, Prema),
+    "static-rrb": (Static, RoundRobin),
+    "static-hpf": (Static, HighestPriorityFirst),
+    "static-sjf": (Static, ShortestJobFirst),
+    "static-token": (Static, Token),
+    "static-prema": (Static, Prema),
+    "dynamic-hpf": (Dynamic, HighestPriorityFirst),
+    "dynamic-sjf": (Dynamic, ShortestJobFirst),
+    "dynamic-token": (Dynamic, Token),
+    "dynamic-prema": (Dynamic, Prema),
+    "kill-hpf": (Kill, HighestPriorityFirst),
+    "kill-sjf": (Kill, ShortestJobFirst),
+    "kill-token": (Kill, Token),
+    "kill-prema": (Kill, Prema),
+    "random": (RandomPolicy, Uniform),
+}
+
+_FCFS_NEVER_PREEMPTS = "no later arrival ever comes before the running task, so it is np-fcfs"
+LEFT_OUT: dict[str, str] = {
+    "static-fcfs": _FCFS_NEVER_PREEMPTS,
+    "dynamic-fcfs": _FCFS_NEVER_PREEMPTS,
+    "kill-fcfs": _FCFS_NEVER_PREEMPTS,
+    "np-rrb": "tasks that run to their end are served in order of arrival, so it is np-fcfs",
+    "dynamic-rrb": "a turn is owed whatever its length, and a drained one would block those behind",
+    "kill-rrb": "a task longer than one quantum would be killed at each turn and never finish",
+}
+"""Pairs of ordering and preemption that are not offered, and why."""
+
+
+class PolicyInfo(NamedTuple):
+    """One line of the listing."""
+
+    name: str
+    rule: str
+    source: str
+    mechanisms: tuple[str, ...]  # the natural ones
+    parameters: dict[str, object]  # defaults
+
+
+def names() -> tuple[str, ...]:
+    """Names of all policies, in the order of the listing."""
+    return tuple(POLICIES)
+
+
+def describe() -> tuple[PolicyInfo, ...]:
+    """Every policy with its rule in one sentence, source, mechanisms and parameter defaults."""
+    return tuple(
+        PolicyInfo(policy.name, policy.rule, policy.source, policy.mechanisms, policy.parameters)
+        for policy in map(make, POLICIES)
+    )
+
+
+def make(name: str, *, mechanisms: Sequence[str] | None = None, **parameters: object) -> Policy:
+    """Make a policy from its name.
+
+    Args:
+        name: One of :func:`names`, alone or with parameters: ``np-token:strict=true``,
+            ``static-prema:levels=1/3/9,shortest_by=estimate``.
+        mechanisms: The simulation's mechanisms, which actions index; default: the policy's own.
+        **parameters: The same parameters as Python values (or text, as in the name).
+
+    Returns:
+        The policy.
+
+    Raises:
+        UnknownNameError: No such policy, parameter or mechanism; the message names the nearest.
+        ConfigError: A value that is not allowed, a parameter given twice, a pair in
+            :data:`LEFT_OUT`, or a mechanism the policy needs and the simulation lacks.
+    """
+    base, _, text = name.partition(":")
+    if base in LEFT_OUT:
+        raise ConfigError(f"there is no policy {base!r}: {LEFT_OUT[base]}")
+    if base not in POLICIES:
+        raise UnknownNameError("policy", base, POLICIES)
+    policy_class, ordering_class = POLICIES[base]
+    where = f"policy {base!r}"
+    given = dict(parameters)
+    for key, written in _split(text, where):
+        if key in given:
+            raise ConfigError(f"parameter {key!r} of {where} is given twice")
+        given[key] = written
+    defaults = _defaults(ordering_class)
+    for key, value in given.items():
+        if key not in defaults:
+            raise UnknownNameError("parameter", key, defaults, where)
+        given[key] = _convert(value, defaults[key], f"parameter {key!r} of {where}")
+    changed = {key: given[key] for key in defaults if key in given and given[key] != defaults[key]}
+    full_name = base
+    if changed:
+        full_name += ":" + ",".join(f"{key}={_as_text(value)}" for key, value in changed.items())
+    return policy_class(full_name, ordering_class(**changed), mechanisms)
+
+
+def _defaults(ordering_class: type[Ordering]) -> dict[str, object]:
+    """Default of each parameter, in the order of the fields."""
+    defaults: dict[str, object] = {}
+    for field in fields(ordering_class):
+        assert field.default is not MISSING, f"{ordering_class.__name__}.{field.name}: no default"
+        defaults[field.name] = field.default
+    return defaults
+
+
+def _split(text: str, where: str) -> list[tuple[str, str]]:
+    """``a=1,b=2`` as pairs of text."""
+    pairs = []
+    for item in text.split(",") if text else []:
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not (key and equals and value):
+            raise ConfigError(f"parameters of {where} read key=value,key=value, got {item!r}")
+        pairs.append((key, value))
+    return pairs
+
+
+def _convert(value: object, default: object, what: str) -> object:
+    """``value`` as the type of ``default``."""
+    kind, read = _READERS[type(default)]
+    # A Python value takes the same way as text, so both are held to the same rules.
+    try:
+        return read(value if isinstance(value, str) else _as_text(value))
+    except (KeyError, ValueError):
+        raise ConfigError(f"{what} must be {kind}, got {value!r}") from None
+
+
+def _as_text(value: object) -> str:
+    """A value as a name carries it: ``make(policy.name)`` makes the same policy again."""
+    if isinstance(value, tuple | list):
+        return "/".join(map(_as_text, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    # repr keeps every digit; the plain float sheds NumPy's own notation.
+    return repr(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+# By the type of a parameter's default: what its text must be, and how it is read.
+_READERS: dict[type, tuple[str, Callable[[str], object]]] = {
+    bool: ("true or false", {"true": True, "false": False}.__getitem__),
+    int: ("an integer", int),
+    float: ("a number", float),
+    str: ("text", str),
+    tuple: ("numbers separated by /", lambda text: tuple(map(float, text.split("/")))),
+}
