@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -48,9 +48,9 @@ def kernel(function: F) -> F:
     every machine. The GIL is released, so threads can share a batch. A division by zero is the
     caller's to exclude: checking each would cost a branch (``error_model="numpy"``).
     """
-    compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    if numba.config.DISABLE_JIT:
-        return compiled  # type: ignore[no-any-return]
+    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    if compiled is function:  # NUMBA_DISABLE_JIT=1
+        return cast(F, compiled)
     try:
         compiled.enable_caching()
     except (RuntimeError, OSError) as error:
@@ -58,7 +58,7 @@ def kernel(function: F) -> F:
     else:
         # Numba offers no public way to widen the stamp from one file to a package.
         compiled._cache._cache_file._source_stamp = _source_digest()
-    return compiled  # type: ignore[no-any-return]
+    return cast(F, compiled)
 
 
 def inlined(function: F) -> F:
@@ -67,4 +67,5 @@ def inlined(function: F) -> F:
     Handing a struct of arrays to a called function copies some fifty words; for steps of tens of
     nanoseconds that is most of the time (measured: a third of the engine's).
     """
-    return numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)  # type: ignore[no-any-return]
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
+    return cast(F, compiled)

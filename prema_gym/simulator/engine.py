@@ -81,7 +81,7 @@ def _arrivals(state: State, b: int) -> bool:
         and state.task[b, env["arrived"]]["arrival_cycles"] <= env["now_cycles"]
     ):
         env["arrived"] += 1
-    return env["arrived"] > before
+    return bool(env["arrived"] > before)
 
 
 @inlined

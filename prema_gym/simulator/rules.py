@@ -56,7 +56,8 @@ def earliest_slot(state: State, b: int) -> int:
 @inlined
 def waited_cycles(task: Record, now: int) -> int:
     """Time an unfinished task spent in the system and not running [cycles]."""
-    return now - task["arrival_cycles"] - task["executed_cycles"] - task["killed_cycles"]
+    ran = task["executed_cycles"] + task["killed_cycles"]
+    return int(now - task["arrival_cycles"] - ran)
 
 
 @inlined

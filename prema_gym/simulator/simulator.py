@@ -223,7 +223,8 @@ class Simulator:
             envs: Indices of the environments to restart, int (K,).
 
         Raises:
-            WorkloadError: Another number of workloads than environments, or too many tasks.
+            WorkloadError: Another number of workloads than environments, too many tasks, or
+                costs that this catalog does not confirm.
         """
         rows = self._all_rows if envs is None else np.asarray(envs, np.int64).reshape(-1)
         arrays = workloads.arrays
@@ -240,6 +241,7 @@ class Simulator:
                 f"a workload has {arrays.num_tasks.max()} tasks, this simulator takes 1 to "
                 f"{self.max_tasks} (max_tasks)"
             )
+        self.catalog.check(workloads)
         self.load_arrays(arrays, rows)
 
     def load_arrays(self, arrays: WorkloadArrays, rows: NDArray[np.int64]) -> None:
@@ -309,7 +311,7 @@ class Simulator:
 
     def get_state(self) -> State:
         """Return a copy of everything that moves; :meth:`set_state` brings it back."""
-        return State(*(array.copy() for array in self._state))
+        return self._state.copy()
 
     def set_state(self, state: State) -> None:
         """Continue from a copy made by :meth:`get_state` of a simulator of the same shape.
@@ -321,4 +323,4 @@ class Simulator:
             given, own = getattr(state, name).shape, getattr(self._state, name).shape
             if given != own:
                 raise ConfigError(f"state array {name} has shape {given}, expected {own}")
-        self._state = State(*(array.copy() for array in state))
+        self._state = state.copy()

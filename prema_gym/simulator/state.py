@@ -125,6 +125,17 @@ class State(NamedTuple):
     mask: NDArray[np.bool_]  # (B, A)
     timeline: NDArray[np.int64]  # (B, T, 4) task, kind, start, end
 
+    def copy(self) -> State:
+        """Return the same arrays, copied."""
+        return State(
+            self.env.copy(),
+            self.task.copy(),
+            self.slots.copy(),
+            self.observation.copy(),
+            self.mask.copy(),
+            self.timeline.copy(),
+        )
+
 
 class EngineOptions(NamedTuple):
     """What stays fixed during a simulation, as numbers a kernel can read.
