@@ -50,7 +50,7 @@ def kernel(function: F) -> F:
     """
     compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
     if compiled is function:  # NUMBA_DISABLE_JIT=1
-        return cast(F, compiled)
+        return function
     try:
         compiled.enable_caching()
     except (RuntimeError, OSError) as error:
