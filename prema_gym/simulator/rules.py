@@ -16,7 +16,7 @@ from prema_gym.hardware.profile import (
     ProfileTable,
     dram_cycles,
     host_cycles,
-    locate,
+    locate_inlined,
 )
 from prema_gym.simulator import observation as col
 from prema_gym.simulator.state import ASKING, NONE, EngineOptions, State
@@ -116,7 +116,7 @@ def observe(state: State, b: int, table: ProfileTable, options: EngineOptions) -
         rows[b, slot, col.BATCH_SIZE] = task["batch_size"]
         rows[b, slot, col.PREEMPTIONS] = task["checkpoints"] + task["kills"]
         if slot == runner:
-            boundary, context_bytes, reload_bytes = locate(
+            boundary, context_bytes, reload_bytes = locate_inlined(
                 table, task["profile"], task["output_length"], executed
             )
             env["boundary_cycles"] = boundary

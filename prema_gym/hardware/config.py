@@ -1,0 +1,259 @@
+"""What machine is simulated? One frozen record of its sizes, rates and widths.
+
+Unit of time: cycles of ``clock_hz``. Source: paper.md, section "The machine"; each field's mark
+there (S, R, r, C) is repeated with its reason.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import operator
+import os
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.hardware.toml_io import read_toml, write_toml
+
+INT64_MAX = 2**63 - 1
+
+# Widest values accepted, far beyond any machine, so that every product below is easy to bound.
+_MOST_COUNT = 2**20
+_MOST_BYTES = 2**50
+_MOST_HZ = 10**12
+
+
+def _size(default: int, unit: str, reason: str, *, low: int = 1, high: int) -> int:
+    """Declare one integer field: default, unit, allowed range and the reason for the default."""
+    info = {"unit": unit, "reason": reason, "low": low, "high": high, "infinite": False}
+    return dataclasses.field(default=default, metadata=info)
+
+
+def _rate(default: int, reason: str) -> int:
+    """Declare one bandwidth field: whole bytes per second, or ``math.inf``."""
+    info = {"unit": "B/s", "reason": reason, "low": 1, "high": 10**18, "infinite": True}
+    return dataclasses.field(default=default, metadata=info)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NPUConfig:
+    """A preemptible NPU: weight-stationary systolic array, on-chip buffers, memory, host link.
+
+    Every field is checked on construction; whole numbers given as floats (``358e9``) are stored as
+    integers, and a bandwidth may be ``math.inf`` (transfers then take no cycles).
+
+    Raises:
+        ConfigError: A value has the wrong type or lies outside its range, a buffer is too small for
+            one double-buffered tile, or sizes and rates are so large that transfer times would
+            overflow 64-bit integers.
+    """
+
+    array_rows: int = _size(
+        128,
+        "PEs",
+        "SH, the K side of a weight tile: 128 in a public re-implementation (paper.md, r)",
+        high=_MOST_COUNT,
+    )
+    array_cols: int = _size(
+        128,
+        "PEs",
+        "SW, the N side of a weight tile: 128 in a public re-implementation (paper.md, r)",
+        high=_MOST_COUNT,
+    )
+    accumulator_rows: int = _size(
+        2048,
+        "rows",
+        "ACC, rows of M in one GEMM_OP; ours (paper.md, C): the depth TPU v1 found enough to keep "
+        "its array busy, kept there twice",
+        high=_MOST_COUNT,
+    )
+    clock_hz: int = _size(
+        700_000_000,
+        "Hz",
+        "two re-implementations agree (paper.md, R); TPU v1 runs at the same clock",
+        high=_MOST_HZ,
+    )
+    ubuf_bytes: int = _size(
+        8 * 2**20,
+        "B",
+        "activations on chip, two re-implementations agree (paper.md, R)",
+        high=_MOST_BYTES,
+    )
+    wbuf_bytes: int = _size(
+        4 * 2**20,
+        "B",
+        "weights on chip, two re-implementations agree (paper.md, R)",
+        high=_MOST_BYTES,
+    )
+    dram_bytes_per_s: int | float = _rate(
+        358_000_000_000, "NPU memory, eight channels (paper.md, R)"
+    )
+    dram_latency_cycles: int = _size(
+        100,
+        "cycles",
+        "before the first byte of a transfer (paper.md, R)",
+        low=0,
+        high=_MOST_HZ,
+    )
+    dram_bytes: int = _size(
+        8 * 2**30,
+        "B",
+        "NPU memory for checkpointed contexts; ours: sixteen contexts of at most UBUF and "
+        "accumulators (9 MiB each) never fill the 8 GiB of one HBM2 stack",
+        low=0,
+        high=_MOST_BYTES,
+    )
+    host_link_bytes_per_s: int | float = _rate(
+        16_000_000_000, "ours: PCIe 3.0 x16, the host link of accelerators of that time"
+    )
+    element_bytes: int = _size(
+        2, "B", "weights and activations; ours (paper.md, C): 16-bit operands", high=64
+    )
+    accumulator_bytes: int = _size(
+        4, "B", "partial sums; ours (paper.md, C): 32-bit sums of 16-bit products", high=64
+    )
+    vector_lanes: int = _size(
+        128,
+        "lanes",
+        "one operation a lane and cycle; ours (paper.md, C): one lane per array column",
+        high=_MOST_COUNT,
+    )
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = _checked(field, getattr(self, field.name))
+            object.__setattr__(self, field.name, value)
+        self._check_buffers()
+        self._check_overflow()
+
+    def _check_buffers(self) -> None:
+        weights = 2 * self.array_rows * self.array_cols * self.element_bytes
+        if self.wbuf_bytes < weights:
+            raise ConfigError(
+                f"wbuf_bytes = {self.wbuf_bytes} cannot hold two weight tiles of "
+                f"{self.array_rows}×{self.array_cols} (at least {weights} B)"
+            )
+        row = 2 * self.array_rows * self.element_bytes
+        if self.ubuf_bytes < row:
+            raise ConfigError(
+                f"ubuf_bytes = {self.ubuf_bytes} cannot hold two activation rows of "
+                f"{self.array_rows} elements (at least {row} B)"
+            )
+
+    def _check_overflow(self) -> None:
+        """Hold the largest transfer of a GEMM context, in cycles, within int64."""
+        tile_elements = self.array_rows * (self.array_cols + self.tile_rows)
+        largest = self.context_limit_bytes + tile_elements * self.element_bytes
+        for name in ("dram_bytes_per_s", "host_link_bytes_per_s"):
+            ratio = self.cycles_per_byte(name)
+            # What the kernels form to round up: n · num + den − 1.
+            if largest * ratio.numerator + ratio.denominator > INT64_MAX:
+                raise ConfigError(
+                    f"{name} = {getattr(self, name)} with clock_hz = {self.clock_hz} and contexts "
+                    f"of up to {largest} B overflows 64-bit cycle counts; use rounder rates or "
+                    "smaller buffers"
+                )
+
+    # Derived values: never stored, so they cannot go stale.
+
+    @property
+    def tile_rows(self) -> int:
+        """Rows of M in one full tile: the accumulators, or what UBUF can double-buffer.
+
+        A tile's inputs are ``rows × array_rows`` elements and two tiles are held at once, one
+        computing and one loading.
+        """
+        fitting = self.ubuf_bytes // (2 * self.array_rows * self.element_bytes)
+        return min(self.accumulator_rows, fitting)
+
+    @property
+    def vector_tile_elements(self) -> int:
+        """Output elements of one full VECTOR_OP: as many as one full GEMM_OP drains."""
+        return self.tile_rows * self.array_cols
+
+    @property
+    def context_limit_bytes(self) -> int:
+        """Largest context a checkpoint can hold: a full UBUF and one tile's partial sums."""
+        sums = self.tile_rows * self.array_cols * self.accumulator_bytes
+        return self.ubuf_bytes + sums
+
+    def cycles_per_byte(self, bandwidth: str) -> Fraction:
+        """Exact clock/bandwidth ratio of a bandwidth field, 0 if it is infinite."""
+        rate = getattr(self, bandwidth)
+        if math.isinf(rate):
+            return Fraction(0)
+        return Fraction(self.clock_hz, rate)
+
+    def milliseconds(self, cycles: float) -> float:
+        """Time of ``cycles`` in milliseconds."""
+        return cycles * 1e3 / self.clock_hz
+
+    def microseconds(self, cycles: float) -> float:
+        """Time of ``cycles`` in microseconds."""
+        return cycles * 1e6 / self.clock_hz
+
+    def cycles(self, milliseconds: float) -> int:
+        """Nearest whole number of cycles: 0.25 ms is 175 000 at 700 MHz, 250 000 at 1 GHz."""
+        return round(milliseconds * self.clock_hz / 1e3)
+
+    def to_dict(self) -> dict[str, int | float]:
+        """Every field by name, as plain numbers."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, where: str = "hardware") -> NPUConfig:
+        """Build a machine from named values; absent fields keep their defaults.
+
+        Args:
+            data: Values by field name.
+            where: What the values came from, for the message.
+
+        Raises:
+            UnknownNameError: A key is no field; the message names the nearest one.
+            ConfigError: A value is not allowed.
+        """
+        known = [field.name for field in dataclasses.fields(cls)]
+        for key in data:
+            if key not in known:
+                raise UnknownNameError("field", str(key), known, where)
+        return cls(**data)
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> NPUConfig:
+        """Read a machine from a TOML file of field = value lines.
+
+        Raises:
+            UnknownNameError: A key is no field.
+            ConfigError: The file cannot be read, is not TOML, or holds a value not allowed.
+        """
+        return cls.from_dict(read_toml(path), where=os.fspath(path))
+
+    def to_toml(self, path: str | os.PathLike[str]) -> None:
+        """Write every field to a TOML file that :meth:`from_toml` reads back equal.
+
+        Raises:
+            ConfigError: The file cannot be written.
+        """
+        write_toml(path, self.to_dict())
+
+
+def _checked(field: dataclasses.Field[Any], value: object) -> int | float:
+    """Return a field's value as an integer (or infinity), or raise what is wrong with it."""
+    low, high, infinite = (field.metadata[key] for key in ("low", "high", "infinite"))
+    if infinite and isinstance(value, float) and value == math.inf:
+        return math.inf
+    number: int | None = None
+    if isinstance(value, float) and value.is_integer():
+        number = int(value)
+    elif not isinstance(value, bool | float):
+        try:
+            number = operator.index(value)  # type: ignore[arg-type]
+        except TypeError:
+            number = None
+    if number is None or not low <= number <= high:
+        allowed = f"a whole number of {field.metadata['unit']} from {low} to {high}"
+        tail = ", or inf" if infinite else ""
+        raise ConfigError(f"{field.name} = {value!r} is not allowed: give {allowed}{tail}")
+    return number

@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import bisect
+import math
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prema_gym.errors import ConfigError, WorkloadError
+from prema_gym.hardware import NPUConfig, Profile, build_profile, stack_profiles
+from prema_gym.hardware.profile import (
+    GROUPS,
+    INNER_TILES,
+    LEAD_CYCLES,
+    OUTPUT_BASE_BYTES,
+    START_CYCLES,
+    dram_cycles,
+    host_cycles,
+    locate,
+    machine_array,
+)
+from prema_gym.networks import Gemm, Network, Phase, VectorWork, get
+from tests.hardware.brute_force import (
+    WorksLayer,
+    all_tiles,
+    boundaries,
+    machines,
+    network,
+    networks,
+    one_layer,
+)
+from tests.hardware.test_timing import TOY
+
+
+@pytest.mark.small
+def test_profile_worked_by_hand() -> None:
+    # The GEMM of test_timing: 25, 36, 42, 47, 55, 62, 67, 72 are its boundaries. Output tiles are
+    # 6, 2, 3 and 1 bytes; partial sums 4 bytes for each result of the current output tile.
+    profile = build_profile(TOY, one_layer(Gemm("gemm", 4, 3, 3)), batch=1)
+    assert profile.total_cycles() == 72
+    expected = {
+        0: (0, 0, 0),
+        1: (25, 24, 5),  # in the lead, then in the first tile
+        15: (25, 24, 5),
+        25: (25, 24, 5),
+        26: (36, 6, 6),
+        36: (36, 6, 6),
+        37: (42, 6 + 8, 3),
+        47: (47, 8, 8),
+        55: (55, 8 + 12, 4),
+        62: (62, 11, 4),
+        67: (67, 11 + 4, 2),
+        68: (72, 0, 0),
+        72: (72, 0, 0),
+    }
+    for progress, point in expected.items():
+        assert profile.preemption_point(progress) == point, progress
+
+
+@pytest.mark.small
+def test_ubuf_caps_the_outputs_but_not_the_partial_sums() -> None:
+    config = replace(TOY, ubuf_bytes=12, accumulator_rows=1)
+    profile = build_profile(config, one_layer(Gemm("gemm", 20, 3, 2)), batch=1)
+    last_inner = profile.preemption_point(profile.total_cycles() - 7)
+    assert last_inner.context_bytes == 12 + 1 * 2 * 4
+
+
+@pytest.mark.small
+def test_equal_neighbours_merge_and_layers_do_not() -> None:
+    works = (Gemm("a", 6, 4, 4), Gemm("b", 3, 4, 2, count=5))
+    phase = Phase((WorksLayer("one", works), WorksLayer("two", works)))
+    segments = build_profile(TOY, network(phase), batch=1).segments
+    assert segments[:, GROUPS].tolist() == [2 * 2 + 5] * 2
+    assert segments[:, INNER_TILES].tolist() == [1] * 2
+    assert (segments[:, LEAD_CYCLES] > 0).all()
+    assert segments[:, OUTPUT_BASE_BYTES].tolist() == [0, 0]
+    # A millionfold repetition is one segment as well.
+    many = one_layer(Gemm("many", 3, 4, 2, count=10**6))
+    assert len(build_profile(TOY, many, batch=1).segments) == 1
+
+
+@pytest.mark.small
+def test_transfer_cycles_round_up_exactly() -> None:
+    config = NPUConfig()  # 7 / 3580 cycles a byte
+    machine = machine_array(config)
+    assert dram_cycles(machine, 0) == host_cycles(machine, 0) == 0
+    assert dram_cycles(machine, 1) == 101
+    assert dram_cycles(machine, 3580) == 107
+    assert dram_cycles(machine, 3581) == 108
+    assert host_cycles(machine, 16) == 101  # 0.7 cycles
+    assert host_cycles(machine, 1600) == 170
+    free = machine_array(replace(config, dram_bytes_per_s=math.inf, host_link_bytes_per_s=math.inf))
+    assert dram_cycles(free, 10**12) == host_cycles(free, 10**12) == 100
+
+
+@given(machines(), networks(), st.integers(1, 3))
+@settings(max_examples=80, deadline=None, derandomize=True)
+def test_locate_agrees_with_a_walk_over_every_tile(
+    config: NPUConfig, net: Network, output_length: int
+) -> None:
+    profile = build_profile(config, net, batch=1)
+    walked = boundaries(config, all_tiles(config, net, output_length))
+    starts = [boundary for boundary, _, _ in walked]
+    total = profile.total_cycles(output_length)
+    assert starts[-1] == total
+    around = {value + shift for value in starts for shift in (-1, 0, 1)}
+    even = np.linspace(0, total, 50).astype(int).tolist()
+    for progress in sorted(around | set(even)):
+        if 0 <= progress <= total:
+            expected = walked[bisect.bisect_left(starts, progress)]
+            assert locate(profile.table, 0, output_length, progress) == expected, progress
+
+
+@given(machines(), networks())
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_boundaries_are_monotone_and_their_own(config: NPUConfig, net: Network) -> None:
+    profile = build_profile(config, net, batch=1)
+    before = 0
+    for progress in np.linspace(0, profile.total_cycles(2), 100).astype(int).tolist():
+        point = profile.preemption_point(progress, output_length=2)
+        assert point.boundary_cycles >= max(before, progress)
+        again = profile.preemption_point(point.boundary_cycles, output_length=2)
+        assert again == point
+        assert 0 <= point.context_bytes <= config.context_limit_bytes
+        before = point.boundary_cycles
+
+
+@pytest.mark.small
+def test_stacked_profiles_answer_as_they_do_alone() -> None:
+    config = NPUConfig()
+    profiles = [
+        build_profile(config, get(name), batch=batch, input_length=5)
+        for name in ("alexnet", "rnn-mt1", "rnn-asr")
+        for batch in (1, 4)
+    ]
+    table = stack_profiles(config, profiles)
+    assert table.profiles.flags["C_CONTIGUOUS"]
+    for row, profile in enumerate(profiles):
+        total = profile.total_cycles(3)
+        for progress in np.linspace(0, total, 12).astype(int).tolist():
+            alone = profile.preemption_point(progress, output_length=3)
+            assert locate(table, row, 3, progress) == alone
+
+
+def test_every_boundary_of_a_real_network() -> None:
+    config = NPUConfig()
+    net = get("googlenet")
+    profile = build_profile(config, net, batch=1)
+    for boundary, context, reload in boundaries(config, all_tiles(config, net, 1)):
+        assert profile.preemption_point(boundary) == (boundary, context, reload)
+
+
+@pytest.mark.small
+def test_profiles_are_read_only_and_pickle() -> None:
+    profile = build_profile(TOY, one_layer(Gemm("gemm", 4, 3, 3)), batch=1)
+    with pytest.raises(ValueError, match="read-only"):
+        profile.segments[0, START_CYCLES] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        profile.table.phases[0, 0] = 1
+    copy = pickle.loads(pickle.dumps(profile))
+    assert isinstance(copy, Profile)
+    assert np.array_equal(copy.segments, profile.segments)
+
+
+@pytest.mark.small
+def test_what_cannot_be_profiled_or_asked_is_refused() -> None:
+    net = one_layer(Gemm("gemm", 4, 3, 3))
+    profile = build_profile(TOY, net, batch=1)
+    for progress in (-1, 73):
+        with pytest.raises(ConfigError, match=r"progress_cycles = .* is not allowed"):
+            profile.preemption_point(progress)
+    with pytest.raises(ConfigError, match="output_length = 0 is not allowed"):
+        profile.total_cycles(0)
+    with pytest.raises(ConfigError, match="batch"):
+        build_profile(TOY, get("alexnet"), batch=0)
+    with pytest.raises(ConfigError, match="profile 0 was built for another machine"):
+        stack_profiles(NPUConfig(), [profile])
+    with pytest.raises(ConfigError, match="at least one"):
+        stack_profiles(TOY, [])
+    with pytest.raises(WorkloadError, match="no work"):
+        build_profile(TOY, network(), batch=1)
+    with pytest.raises(WorkloadError, match="a phase without work"):
+        build_profile(TOY, network(Phase((WorksLayer("idle", ()),))), batch=1)
+
+
+@pytest.mark.small
+def test_64_bit_overflow_is_refused() -> None:
+    with pytest.raises(ConfigError, match="layer output"):
+        build_profile(TOY, one_layer(Gemm("gemm", 2**62, 1, 2)), batch=1)
+    with pytest.raises(ConfigError, match="runs of tiles are not allowed"):
+        build_profile(TOY, one_layer(Gemm("gemm", 4, 1, 2**22)), batch=1)
+    with pytest.raises(ConfigError, match="phase time"):
+        build_profile(
+            TOY, network(Phase((WorksLayer("a", (Gemm("a", 9, 9, 9),)),), 2**60)), batch=1
+        )
+    # One vector tile reads far more than any GEMM tile: bytes times 999 999 937 overflow.
+    prime = replace(TOY, clock_hz=999_999_937, dram_bytes_per_s=999_999_929)
+    with pytest.raises(ConfigError, match="a transfer at dram_bytes_per_s"):
+        build_profile(prime, one_layer(VectorWork("sum", 1, 1, 2**34)), batch=1)
+    free = replace(TOY, dram_bytes_per_s=math.inf, host_link_bytes_per_s=math.inf)
+    with pytest.raises(ConfigError, match="a tile's load"):
+        build_profile(free, one_layer(VectorWork("sum", 1, 1, 2**63)), batch=1)
+    step = Phase((WorksLayer("step", (Gemm("a", 9, 9, 9),)),), "output")
+    with pytest.raises(ConfigError, match="isolated time"):
+        build_profile(TOY, network(step), batch=1).total_cycles(2**60)

@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import math
+import tracemalloc
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from prema_gym.errors import ConfigError
+from prema_gym.hardware import NPUConfig, Timing, build_profile, time_gemm, time_layer, time_network
+from prema_gym.networks import Conv2d, Gemm, Linear, Network, Phase, Pool2d, Tensor, VectorWork, get
+from tests.hardware.brute_force import (
+    WorksLayer,
+    all_tiles,
+    gemms,
+    layer_tiles,
+    layers,
+    machines,
+    network,
+    networks,
+)
+
+FREE_MEMORY = NPUConfig(dram_bytes_per_s=math.inf, dram_latency_cycles=0)
+
+# One byte a cycle, so that bytes are cycles in the hand-worked cases.
+TOY = NPUConfig(
+    array_rows=2,
+    array_cols=2,
+    accumulator_rows=3,
+    clock_hz=1000,
+    dram_bytes_per_s=1000,
+    dram_latency_cycles=5,
+    element_bytes=1,
+    accumulator_bytes=4,
+    vector_lanes=4,
+)
+
+
+@pytest.mark.small
+@pytest.mark.parametrize(
+    ("m", "k", "n", "cycles"),
+    [(128, 128, 128, 510), (256, 512, 256, 5104), (1000, 300, 200, 8292)],
+)
+def test_published_gemm_cycles(m: int, k: int, n: int, cycles: int) -> None:
+    assert time_gemm(NPUConfig(), m=m, k=k, n=n).compute_cycles == cycles
+    assert time_gemm(FREE_MEMORY, m=m, k=k, n=n).cycles == cycles
+
+
+@pytest.mark.small
+def test_gemm_worked_by_hand() -> None:
+    # Tiles of 2 K rows and 1, 3 M rows and 1, 2 N columns and 1; a tile of 3 rows computes for
+    # 2·2 + 2 + 3 − 2 = 7 cycles, one of 1 row for 5. In order (load + store, against compute):
+    #   n=2 m=3: 10 (7), 5 + 6 (7)    n=2 m=1: 6 (5), 3 + 2 (5)
+    #   n=1 m=3:  8 (7), 4 + 3 (7)    n=1 m=1: 4 (5), 2 + 1 (5)
+    timing = time_gemm(TOY, m=4, k=3, n=3)
+    assert timing.exposed_load_cycles == 5 + 10
+    assert timing.cycles == 15 + 10 + 11 + 6 + 5 + 8 + 7 + 5 + 5
+    assert timing.compute_cycles == 4 * 7 + 4 * 5
+    assert timing.memory_cycles == timing.bytes_moved == 10 + 11 + 6 + 5 + 8 + 7 + 4 + 3
+    assert timing.stall_cycles == 72 - 48
+    assert timing.macs == timing.array_macs == 36
+    assert timing.utilisation == 36 / (4 * 72)
+    assert timing.sums_bytes == 2 * 12 * 4  # two K tiles, 12 results of 4 bytes
+    assert timing.vector_cycles == timing.vector_ops == 0
+    assert timing.milliseconds == 72.0
+
+
+@pytest.mark.small
+def test_vector_work_worked_by_hand() -> None:
+    # Tiles of 3 × 2 = 6 elements: 6, 6 and 2; the full ones read ⌊30·6/14⌋ = 12 inputs, the last
+    # one the 6 that are left. Compute: ⌈6/4⌉·3 = 6, and 3.
+    layer = WorksLayer("pool", (VectorWork("pool", 14, 3, 30),))
+    timing = time_layer(TOY, layer)
+    assert timing.exposed_load_cycles == 5 + 12
+    assert timing.cycles == 17 + 18 + 18 + 8
+    assert timing.compute_cycles == timing.vector_cycles == 6 + 6 + 3
+    assert timing.bytes_moved == 30 + 14
+    assert timing.vector_ops == 14 * 3
+    assert timing.macs == timing.sums_bytes == 0
+    assert timing.utilisation == 0.0
+
+
+def test_only_the_first_tile_of_a_layer_is_exposed() -> None:
+    gemm = Gemm("a", 4, 3, 3)
+    vector = VectorWork("b", 14, 3, 30)
+    alone = [time_layer(TOY, WorksLayer("one", (work,))) for work in (gemm, vector)]
+    both = time_layer(TOY, WorksLayer("both", (gemm, vector)))
+    assert both.exposed_load_cycles == alone[0].exposed_load_cycles
+    assert both.cycles == sum(timing.cycles for timing in alone) - alone[1].exposed_load_cycles
+    twice = time_layer(TOY, WorksLayer("twice", (replace(gemm, count=2),)))
+    assert twice.cycles == 2 * alone[0].cycles - alone[0].exposed_load_cycles
+
+
+def test_small_ubuf_limits_the_rows_of_a_tile() -> None:
+    # 2 buffers × 2 K rows × 1 byte: 8 bytes hold 2 rows of M, so 4 rows take two tiles of
+    # 2·2 + 2 + 2 − 2 = 6 cycles.
+    small = replace(TOY, ubuf_bytes=8)
+    assert small.tile_rows == 2
+    assert time_gemm(small, m=4, k=2, n=2).compute_cycles == 12
+
+
+def test_decoder_phases_count_once_per_output_step() -> None:
+    encoder = Phase((WorksLayer("encoder", (Gemm("a", 4, 3, 3),)),), 2)
+    decoder = Phase((WorksLayer("decoder", (Gemm("b", 1, 3, 3),)),), "output")
+    timing = time_network(TOY, network(encoder, decoder), output_length=5)
+    assert [(layer.name, layer.repeat) for layer in timing.layers] == [
+        ("encoder", 2),
+        ("decoder", 5),
+    ]
+    assert timing.layers[0].cycles == 2 * 72
+    assert timing.macs == 2 * 36 + 5 * 9
+
+
+@pytest.mark.parametrize(
+    ("batch", "lengths"), [(0, {}), (1, {"input_length": 0}), (1, {"output_length": 0})]
+)
+def test_sizes_below_one_are_refused(batch: int, lengths: dict[str, int]) -> None:
+    with pytest.raises(ConfigError):
+        time_network(NPUConfig(), get("rnn-mt1"), batch=batch, **lengths)
+    with pytest.raises(ConfigError):
+        time_gemm(NPUConfig(), m=0, k=1, n=1)
+
+
+@given(machines(), layers())
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_layer_time_is_the_sum_of_its_tiles(config: NPUConfig, layer: WorksLayer) -> None:
+    tiles = layer_tiles(config, layer.works)
+    timing = time_layer(config, layer)
+    assert timing.cycles == sum(tile.cycles for tile in tiles)
+    assert timing.bytes_moved == sum(tile.load + tile.output for tile in tiles)
+
+
+@given(machines(), networks(), st.integers(1, 4))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_network_time_is_the_sum_of_layers_and_the_profile(
+    config: NPUConfig, net: Network, output_length: int
+) -> None:
+    timing = time_network(config, net, output_length=output_length)
+    assert timing.cycles == sum(tile.cycles for tile in all_tiles(config, net, output_length))
+    assert timing.cycles == build_profile(config, net, batch=1).total_cycles(output_length)
+    for field in fields(Timing):
+        if field.name not in ("array_pes", "clock_hz"):
+            parts = [getattr(layer, field.name) for layer in timing.layers]
+            assert getattr(timing, field.name) == sum(parts), field.name
+
+
+@pytest.mark.parametrize("name", ["alexnet", "googlenet", "mobilenet-v1", "rnn-mt2", "rnn-asr"])
+def test_zoo_time_equals_profile_and_macs_equal_the_networks(name: str) -> None:
+    net = get(name)
+    timing = time_network(NPUConfig(), net, batch=4, input_length=12, output_length=7)
+    profile = build_profile(NPUConfig(), net, batch=4, input_length=12)
+    assert timing.cycles == profile.total_cycles(7)
+    assert timing.macs == 4 * net.macs(input_length=12, output_length=7)
+
+
+def test_laws_of_time_on_500_random_layers() -> None:
+    rng = np.random.default_rng(2020)
+    for _ in range(500):
+        config = NPUConfig(
+            array_rows=int(rng.choice([8, 16, 32, 128, 256])),
+            array_cols=int(rng.choice([8, 16, 32, 128, 256])),
+            accumulator_rows=int(rng.choice([64, 512, 2048])),
+            ubuf_bytes=int(rng.choice([2**16, 2**20, 2**23])),
+            dram_bytes_per_s=int(rng.choice([10**9, 25 * 10**9, 358 * 10**9])),
+            dram_latency_cycles=int(rng.integers(0, 200)),
+        )
+        m, k, n = (int(2 ** rng.uniform(0, 13)) for _ in range(3))
+        works = (Gemm("gemm", m, k, n), VectorWork("vector", m * n, 3, 2 * m * n))
+        for work in works:
+            layer = WorksLayer("layer", (work,))
+            timing = time_layer(config, layer)
+            assert timing.stall_cycles >= 0
+            assert timing.cycles == timing.compute_cycles + timing.stall_cycles
+            free = replace(config, dram_bytes_per_s=math.inf, dram_latency_cycles=0)
+            assert time_layer(free, layer).stall_cycles == 0
+            slow = replace(config, dram_bytes_per_s=config.dram_bytes_per_s // 10)
+            assert time_layer(slow, layer).cycles >= timing.cycles
+            for buffer in ("ubuf_bytes", "wbuf_bytes", "accumulator_rows"):
+                larger = replace(config, **{buffer: 4 * getattr(config, buffer)})
+                assert time_layer(larger, layer).bytes_moved <= timing.bytes_moved
+        assert 0 < time_gemm(config, m=m, k=k, n=n).utilisation <= 1
+
+
+@given(machines(), gemms(), st.sampled_from("mkn"), st.integers(1, 9))
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_time_never_falls_when_a_gemm_grows(
+    config: NPUConfig, gemm: Gemm, size: str, more: int
+) -> None:
+    sizes = {"m": gemm.m, "k": gemm.k, "n": gemm.n}
+    larger = sizes | {size: sizes[size] + more}
+    assert time_gemm(config, **larger).cycles >= time_gemm(config, **sizes).cycles
+
+
+@given(
+    machines(),
+    st.integers(3, 9),
+    st.integers(1, 6),
+    st.sampled_from(["conv", "depthwise", "pool", "linear"]),
+    st.integers(1, 9),
+)
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_time_never_falls_when_the_batch_grows(
+    config: NPUConfig, size: int, channels: int, kind: str, batch: int
+) -> None:
+    image = Tensor((channels, size, size))
+    assume(kind != "depthwise" or channels > 1)
+    layer = {
+        "conv": lambda: Conv2d("conv", image, out_channels=5, kernel=3, padding=1),
+        "depthwise": lambda: Conv2d(
+            "conv", image, out_channels=channels, kernel=3, groups=channels
+        ),
+        "pool": lambda: Pool2d("pool", image, kernel=2, stride=2),
+        "linear": lambda: Linear("linear", image.flatten(), out_features=7),
+    }[kind]()
+    times = [time_layer(config, layer, batch=b).cycles for b in (batch, batch + 1)]
+    assert times[0] <= times[1]
+
+
+def test_bandwidth_slows_a_fully_connected_layer_and_one_row_is_faster_than_many() -> None:
+    slow = NPUConfig(dram_bytes_per_s=358e9 / 10)
+    sizes = {"m": 1, "k": 4096, "n": 4096}
+    assert time_gemm(slow, **sizes).cycles > time_gemm(NPUConfig(), **sizes).cycles
+    many = time_gemm(NPUConfig(), m=256, k=4096, n=4096)
+    assert time_gemm(NPUConfig(), **sizes).cycles < many.cycles
+
+
+def test_dense_convolution_uses_the_array_better_than_depthwise() -> None:
+    image = Tensor((32, 112, 112))
+    dense = Conv2d("dense", image, out_channels=32, kernel=3, padding=1)
+    depthwise = replace(dense, name="depthwise", groups=32)
+    timings = [time_layer(NPUConfig(), layer) for layer in (dense, depthwise)]
+    assert timings[0].utilisation > timings[1].utilisation
+    assert timings[1].macs == 3_612_672
+    assert timings[1].vector_ops == 3_612_672
+
+
+@pytest.mark.small
+def test_large_maps_need_neither_many_records_nor_much_memory() -> None:
+    image = Tensor((32, 1080, 1920))
+    layer = Conv2d("large", image, out_channels=8, kernel=3, padding=1)
+    net = Network.from_layers("large", [layer], source="a report about another simulator")
+    tracemalloc.start()
+    timing = time_network(NPUConfig(), net)
+    profile = build_profile(NPUConfig(), net, batch=1)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert timing.macs == 1080 * 1920 * 32 * 9 * 8
+    assert len(profile.segments) == 2  # full M tiles, and the edge
+    assert peak_bytes < 2**20
