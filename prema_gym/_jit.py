@@ -20,22 +20,23 @@ import numba
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@lru_cache(maxsize=1)
-def _source_digest() -> str:
-    """Digest of every Python file in the package, a few milliseconds once per process."""
+@lru_cache
+def _source_digest(folder: Path) -> str:
+    """Digest of every Python file in this package and, if outside it, in a kernel's ``folder``."""
     digest = hashlib.sha256()
-    root = Path(__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        digest.update(str(path.relative_to(root)).encode())
-        digest.update(path.read_bytes())
+    package = Path(__file__).parent
+    for root in (package,) if folder.is_relative_to(package) else (package, folder):
+        for path in sorted(root.rglob("*.py")):
+            digest.update(str(path.relative_to(root)).encode())
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
 @lru_cache(maxsize=1)
-def _warn_no_cache(reason: str) -> None:
+def _warn_no_cache() -> None:
     warnings.warn(
-        f"compiled kernels cannot be cached ({reason}); they compile anew in every process. "
-        "Set NUMBA_CACHE_DIR to a writable folder.",
+        "compiled kernels cannot be cached, since no cache folder can be written; they compile "
+        "anew in every process. Set NUMBA_CACHE_DIR to a writable folder.",
         RuntimeWarning,
         stacklevel=4,
     )
@@ -53,11 +54,13 @@ def kernel(function: F) -> F:
         return function
     try:
         compiled.enable_caching()
-    except (RuntimeError, OSError) as error:
-        _warn_no_cache(str(error).splitlines()[0])
+    except (RuntimeError, OSError):
+        _warn_no_cache()
     else:
         # Numba offers no public way to widen the stamp from one file to a package.
-        compiled._cache._cache_file._source_stamp = _source_digest()
+        compiled._cache._cache_file._source_stamp = _source_digest(
+            Path(function.__code__.co_filename).parent
+        )
     return cast(F, compiled)
 
 

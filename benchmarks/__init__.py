@@ -1,0 +1,1 @@
+"""Speed, measured and printed, never asserted: `make bench` runs them all, one by its name."""

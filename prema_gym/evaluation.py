@@ -1,0 +1,409 @@
+"""How do policies compare on the very same workloads? Run them all, then summarise.
+
+Policies are given as objects (:class:`Decider`); none is known by name. Workload i of a comparison
+is drawn from seed + i alone, once, and handed to every policy. Results do not depend on how the
+workloads are cut into chunks nor on the number of threads. Times inside are integer cycles.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from prema_gym.bootstrap import RESAMPLES, Bootstrap, interval, mean, times_better
+from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.metrics import (
+    METRICS,
+    SLA_TARGETS,
+    FloatArray,
+    Outcomes,
+    percentile,
+    sla_curve,
+    values_of,
+)
+from prema_gym.runs import Decider, mechanisms_of, outcomes_of, run_policy
+from prema_gym.simulator.simulator import DEFAULT_SLOTS, SchedulerOptions, Simulator
+from prema_gym.workloads.catalog import compile_scenario
+from prema_gym.workloads.generate import sample_batch
+from prema_gym.workloads.scenario import Scenario
+from prema_gym.workloads.workload import TASK_FIELDS, WorkloadBatch
+
+__all__ = [
+    "Decider",
+    "Estimate",
+    "Evaluation",
+    "PolicyResult",
+    "evaluate",
+    "evaluate_settings",
+    "mechanisms_of",
+    "outcomes_of",
+    "run_policy",
+    "versions",
+]
+
+DEFAULT_WORKLOADS = 200
+"""Workloads in a comparison: enough for intervals of a few percent; the paper takes 25."""
+
+MAX_DECISIONS = 100_000
+"""Decisions after which a run is cut off, some hundred times what a workload of eight tasks takes;
+without a limit, a policy that kills at every quantum would never end."""
+
+CHUNK = 1024
+"""Workloads simulated in lock step: a few megabytes of state, and NumPy's overhead per call spread
+thin."""
+
+
+Progress = Callable[[int, int], None]
+"""Called with (workloads played so far, workloads to play), summed over policies."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """One metric of one policy.
+
+    Attributes:
+        mean: Mean over workloads; for a pooled metric, its percentile over all tasks.
+        ci95: Ends of the 95 % bootstrap interval; NaN with fewer than two workloads.
+        ratio: How many times better than the policy compared with: above 1 is better, whatever the
+            metric's direction. NaN for 0/0 and for metrics without a direction.
+        ratio_ci95: Ends of its interval, from the same resamples for both policies.
+    """
+
+    mean: float
+    ci95: tuple[float, float]
+    ratio: float
+    ratio_ci95: tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyResult:
+    """One policy's row.
+
+    Attributes:
+        metrics: By name, in the order of ``METRICS``.
+        sla_curve: Share of tasks with NTT > n, by target n.
+        mechanisms: What its action space offered.
+        tasks: Tasks in all workloads.
+        unfinished: Tasks that never finished; means over NTT leave them out.
+        truncated: Workloads cut off by the decision limit.
+        per_workload: Each workload's value by metric, float64 (workloads,); empty unless asked for.
+    """
+
+    metrics: dict[str, Estimate]
+    sla_curve: dict[int, Estimate]
+    mechanisms: tuple[str, ...]
+    tasks: int
+    unfinished: int
+    truncated: int
+    per_workload: dict[str, FloatArray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """The outcome of a comparison, with all it takes to repeat it.
+
+    Attributes:
+        scenario: The scenario's name.
+        seed: Workload i was drawn from seed + i.
+        workloads: Number of workloads.
+        relative_to: The policy ratios compare with.
+        versions: What it was computed with.
+        workload_digest: SHA-256 of the workloads' arrays: equal digests, equal workloads.
+        settings: Plain data for :func:`evaluate_settings`.
+        policies: Results by policy, in the order given.
+    """
+
+    scenario: str
+    seed: int
+    workloads: int
+    relative_to: str
+    versions: dict[str, str]
+    workload_digest: str
+    settings: dict[str, Any]
+    policies: dict[str, PolicyResult]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain nested data, the layout of the JSON report; may hold NaN."""
+        data = {
+            name: getattr(self, name)
+            for name in ("scenario", "seed", "workloads", "relative_to", "versions")
+        }
+        data["workload_digest"] = self.workload_digest
+        data["settings"] = self.settings
+        data["metrics"] = {
+            m.name: {"unit": m.unit, "better": m.better, "formula": m.formula, "source": m.source}
+            for m in METRICS
+        }
+        data["policies"] = {name: _plain(result) for name, result in self.policies.items()}
+        return data
+
+
+def _plain(result: PolicyResult) -> dict[str, Any]:
+    data: dict[str, Any] = {name: asdict(value) for name, value in result.metrics.items()}
+    data["sla_curve"] = {str(n): asdict(value) for n, value in result.sla_curve.items()}
+    data["mechanisms"] = list(result.mechanisms)
+    for name in ("tasks", "unfinished", "truncated"):
+        data[f"num_{name}"] = getattr(result, name)
+    if result.per_workload:
+        data["per_workload"] = {name: v.tolist() for name, v in result.per_workload.items()}
+    return data
+
+
+def evaluate(
+    scenario: Scenario,
+    policies: Mapping[str, Decider],
+    *,
+    workloads: int = DEFAULT_WORKLOADS,
+    seed: int = 0,
+    relative_to: str = "np-fcfs",
+    oracle: bool = False,
+    slots: int = DEFAULT_SLOTS,
+    options: SchedulerOptions | None = None,
+    max_decisions: int = MAX_DECISIONS,
+    resamples: int = RESAMPLES,
+    per_workload: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Run every policy on the same workloads and summarise with bootstrap intervals.
+
+    Args:
+        scenario: What is drawn, and the machine.
+        policies: Deciders by the name the report uses.
+        workloads: Number of workloads, at least 1.
+        seed: Workload i is drawn from seed + i; the intervals' resamples from ``seed`` too.
+        relative_to: Name in ``policies`` that ratios compare with.
+        oracle: Show policies true isolated times in place of estimates.
+        slots: Rows of the context table.
+        options: Open points of the scheduler.
+        max_decisions: Cut a workload off after so many decisions.
+        resamples: Bootstrap resamples.
+        per_workload: Keep each workload's values.
+        threads: Threads that play chunks of workloads; default: one a core.
+        progress: Told how far the simulation is, from the calling thread.
+
+    Raises:
+        ConfigError: No policy, no workload, or a policy that cannot be evaluated.
+        UnknownNameError: ``relative_to`` is not in ``policies``.
+    """
+    if not policies:
+        raise ConfigError("evaluate needs at least one policy, given none")
+    if relative_to not in policies:
+        raise UnknownNameError("policy", relative_to, policies, "relative_to")
+    threads = (os.cpu_count() or 1) if threads is None else threads
+    for name, value in (
+        ("workloads", workloads),
+        ("resamples", resamples),
+        ("threads", threads),
+    ):
+        if value < 1:
+            raise ConfigError(f"{name} must be at least 1, given {value}")
+    options = SchedulerOptions() if options is None else options
+    catalog = compile_scenario(scenario)
+    batches = [
+        sample_batch(catalog, range(seed + start, seed + min(start + CHUNK, workloads)))
+        for start in range(0, workloads, CHUNK)
+    ]
+
+    def play(policy: Decider, batch: WorkloadBatch) -> Outcomes:
+        simulator = Simulator(
+            catalog,
+            num_envs=len(batch),
+            slots=slots,
+            mechanisms=mechanisms_of(policy),
+            options=options,
+            oracle=oracle,
+            max_decisions=max_decisions,
+        )
+        return run_policy(simulator, policy, batch)
+
+    outcomes = _play_all(play, policies, batches, threads, progress)
+    draws = Bootstrap(workloads, resamples=resamples, seed=seed)
+    statistics = {name: _Statistics(result, draws) for name, result in outcomes.items()}
+    base = statistics[relative_to]
+    results = {
+        name: own.summary(base, mechanisms_of(policies[name]), per_workload)
+        for name, own in statistics.items()
+    }
+    settings = {
+        "scenario": _portable(scenario),
+        "policies": list(policies),
+        "workloads": workloads,
+        "seed": seed,
+        "relative_to": relative_to,
+        "oracle": oracle,
+        "slots": slots,
+        "options": asdict(options),
+        "max_decisions": max_decisions,
+        "resamples": resamples,
+        "per_workload": per_workload,
+    }
+    return Evaluation(
+        scenario=scenario.name,
+        seed=seed,
+        workloads=workloads,
+        relative_to=relative_to,
+        versions=versions(),
+        workload_digest=_digest(batches),
+        settings=settings,
+        policies=results,
+    )
+
+
+def evaluate_settings(
+    settings: Mapping[str, Any],
+    make: Callable[[str], Decider],
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Repeat a comparison from the ``settings`` of its report (also after JSON): equal numbers.
+
+    Args:
+        settings: ``Evaluation.settings``.
+        make: Makes a policy from its name.
+        threads: As for :func:`evaluate`.
+        progress: As for :func:`evaluate`.
+    """
+    keywords = dict(settings)
+    scenario = _restored(keywords.pop("scenario"))
+    options = SchedulerOptions(**keywords.pop("options"))
+    policies = {name: make(name) for name in keywords.pop("policies")}
+    return evaluate(
+        scenario, policies, options=options, threads=threads, progress=progress, **keywords
+    )
+
+
+def versions() -> dict[str, str]:
+    """Versions a result depends on."""
+    found = {"python": platform.python_version()}
+    for package in ("prema-gym", "numpy", "numba"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # run from a checkout that was never installed
+            found[package] = "unknown"
+    return found
+
+
+def _play_all(
+    play: Callable[[Decider, WorkloadBatch], Outcomes],
+    policies: Mapping[str, Decider],
+    batches: Sequence[WorkloadBatch],
+    threads: int,
+    progress: Progress | None,
+) -> dict[str, Outcomes]:
+    """Play every policy on every chunk, in threads: compiled code releases the GIL."""
+    todo = len(policies) * sum(len(batch) for batch in batches)
+    played = 0
+    parts: dict[str, list[Outcomes]] = {}
+    with ThreadPoolExecutor(threads) as pool:
+        jobs: dict[Future[Outcomes], tuple[str, int]] = {
+            pool.submit(play, policy, batch): (name, i)
+            for name, policy in policies.items()
+            for i, batch in enumerate(batches)
+        }
+        try:
+            for job in as_completed(jobs):
+                job.result()
+                played += len(batches[jobs[job][1]])
+                if progress is not None:
+                    progress(played, todo)
+        except BaseException:  # also an interrupt: do not play the rest first
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        for job, (name, _) in jobs.items():
+            parts.setdefault(name, []).append(job.result())
+    return {name: Outcomes.concatenate(chunks) for name, chunks in parts.items()}
+
+
+class _Statistics:
+    """Every metric and every point of the SLA curve of one policy, as columns of arrays.
+
+    Attributes:
+        values: float64 (W, K), each workload.
+        point: float64 (K,), what is reported.
+        draws: float64 (resamples, K), the same in every resample.
+    """
+
+    def __init__(self, outcomes: Outcomes, bootstrap: Bootstrap) -> None:
+        self.outcomes = outcomes
+        columns = [*values_of(outcomes).values(), *sla_curve(outcomes.ntt).T]
+        self.values = np.stack(columns, axis=-1)
+        self.point = mean(self.values)
+        self.draws = bootstrap.means(self.values)
+        for column, metric in enumerate(METRICS):
+            if metric.pool is not None:
+                pool = metric.pool(outcomes)
+                self.point[column] = percentile(pool.reshape(-1), metric.percent)
+                self.draws[:, column] = bootstrap.percentiles(pool, metric.percent)
+
+    def summary(
+        self, base: _Statistics, mechanisms: tuple[str, ...], per_workload: bool
+    ) -> PolicyResult:
+        """Estimates with intervals, and ratios to ``base``."""
+        estimates: list[Estimate] = []
+        directions = [metric.better for metric in METRICS] + ["lower"] * len(SLA_TARGETS)
+        low, high = interval(self.draws)
+        known = len(self.values) > 1  # one workload says nothing about the spread between them
+        for k, better in enumerate(directions):
+            ratio = times_better(base.point[k], self.point[k], better)
+            ratios = times_better(base.draws[:, k], self.draws[:, k], better)
+            ratio_low, ratio_high = interval(ratios)
+            estimates.append(
+                Estimate(
+                    mean=float(self.point[k]),
+                    ci95=(float(low[k]), float(high[k])) if known else _NO_INTERVAL,
+                    ratio=float(ratio),
+                    ratio_ci95=(float(ratio_low), float(ratio_high)) if known else _NO_INTERVAL,
+                )
+            )
+        named = dict(zip((metric.name for metric in METRICS), estimates, strict=False))
+        columns = zip(named, self.values.T, strict=False)
+        return PolicyResult(
+            metrics=named,
+            sla_curve=dict(zip(SLA_TARGETS, estimates[len(METRICS) :], strict=True)),
+            mechanisms=mechanisms,
+            tasks=int(self.outcomes.present.sum()),
+            unfinished=int(self.outcomes.unfinished.sum()),
+            truncated=int(self.outcomes.truncated.sum()),
+            per_workload={name: column.copy() for name, column in columns} if per_workload else {},
+        )
+
+
+_NO_INTERVAL = (math.nan, math.nan)
+
+
+def _digest(batches: Sequence[WorkloadBatch]) -> str:
+    """Digest of what every policy was given, whatever the padding and the chunking."""
+    digest = hashlib.sha256()
+    for batch in batches:
+        for row, count in enumerate(batch.num_tasks):
+            for name in TASK_FIELDS:
+                digest.update(np.ascontiguousarray(getattr(batch, name)[row, :count]).tobytes())
+    return digest.hexdigest()
+
+
+def _portable(scenario: Scenario) -> dict[str, Any]:
+    """A scenario as plain data that strict JSON can hold: an unlimited bandwidth is text."""
+    data = scenario.to_dict()
+    hardware = data["hardware"].items()
+    return data | {"hardware": {key: _INF if v == math.inf else v for key, v in hardware}}
+
+
+def _restored(data: Mapping[str, Any]) -> Scenario:
+    """Undo :func:`_portable`."""
+    hardware = data["hardware"].items()
+    values = {**data, "hardware": {key: math.inf if v == _INF else v for key, v in hardware}}
+    return Scenario.from_dict(values, where="settings")
+
+
+_INF = "inf"

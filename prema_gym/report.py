@@ -1,0 +1,343 @@
+"""How do results reach people and programs? As a Rich table, strict JSON or CSV.
+
+Strict JSON knows no NaN and no infinity: both become ``null`` (CSV: an empty field). A JSON
+report has its definitions beside its numbers. Files appear whole or not at all.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.markup import escape
+from rich.table import Table
+
+from prema_gym.errors import ConfigError
+from prema_gym.evaluation import Estimate, Evaluation
+from prema_gym.metrics import METRICS, Metric
+from prema_gym.reproduce import TOLERANCE, Figure, Reproduction
+
+FORMATS: tuple[str, ...] = ("table", "json", "csv")
+
+Record = Mapping[str, object]
+"""One row of a listing: values by column name."""
+
+_ABSENT = "–"
+_DIGITS = 3  # significant digits of a printed number; JSON and CSV hold them all
+
+
+def to_json(data: object) -> str:
+    """Indented strict JSON with a final newline; NumPy values become plain ones."""
+    return json.dumps(_strict(data), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _strict(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _strict(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return _strict(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_strict(item) for item in value]
+    if isinstance(value, np.generic):
+        return _strict(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def to_csv(records: Sequence[Record]) -> str:
+    """Comma-separated values with a header line; lists are joined by ``/``."""
+    out = io.StringIO()
+    if records:
+        writer = csv.DictWriter(out, list(records[0]), lineterminator="\n")
+        writer.writeheader()
+        for record in records:
+            writer.writerow({key: _field(value) for key, value in record.items()})
+    return out.getvalue()
+
+
+def _field(value: object) -> object:
+    plain = _strict(value)
+    if plain is None:
+        return ""
+    return "/".join(map(str, plain)) if isinstance(plain, list) else plain
+
+
+def to_table(records: Sequence[Record], title: str = "") -> Table:
+    """A listing as a table: numbers to the right, in three significant digits."""
+    table = _table(title)
+    for name in records[0] if records else ():
+        numeric = all(_is_number(record[name]) for record in records)
+        table.add_column(escape(name), justify="right" if numeric else "left")
+    for record in records:
+        table.add_row(*(escape(_text(value)) for value in record.values()))
+    return table
+
+
+def _table(title: str) -> Table:
+    return Table(title=escape(title) or None, title_justify="left", box=None, pad_edge=False)
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (
+        isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    )
+
+
+def _text(value: object) -> str:
+    plain = _strict(value)
+    if plain is None:
+        return _ABSENT
+    if isinstance(plain, float):
+        return number(plain)
+    if isinstance(plain, list):
+        return ", ".join(map(_text, plain))
+    return str(plain)
+
+
+def number(value: float, like: float | None = None) -> str:
+    """A number in three significant digits (as many decimals as ``like`` has, if given)."""
+    if not math.isfinite(value):
+        return _ABSENT
+    scale = abs(value if like is None else like)
+    whole_digits = math.floor(math.log10(scale)) + 1 if scale > 0 else 1
+    return f"{value:.{max(0, _DIGITS - whole_digits)}f}"
+
+
+def evaluation_tables(evaluation: Evaluation) -> list[Table]:
+    """The main table (value ± interval, ratio) and the table of details (values only)."""
+    main = _table(
+        f"{evaluation.workloads} workloads of scenario {evaluation.scenario!r}, seed "
+        f"{evaluation.seed}: value ± half the width of its 95 % interval, and how many times "
+        f"better it is than {evaluation.relative_to}"
+    )
+    detail = _table("Details per workload (p95, p99: percentiles of NTT over all tasks)")
+    detail.padding = (0, 1, 0, 0)  # eight columns fit a terminal of 80
+    for table, which in ((main, "main"), (detail, "detail")):
+        shown = [metric for metric in METRICS if metric.table == which]
+        table.add_column("policy", no_wrap=True)
+        for metric in shown:
+            table.add_column(_heading(metric), justify="right")
+        for name, result in evaluation.policies.items():
+            cells = [result.metrics[metric.name] for metric in shown]
+            texts = map(_main_cell if which == "main" else _detail_cell, cells)
+            table.add_row(escape(name), *texts)
+    return [main, detail]
+
+
+def _heading(metric: Metric) -> str:
+    unit = f" ({metric.unit})" if metric.unit and metric.unit != "per workload" else ""
+    return f"{metric.title}{unit}" + {"lower": " ↓", "higher": " ↑", None: ""}[metric.better]
+
+
+def _main_cell(estimate: Estimate) -> str:
+    # One space only: a narrow terminal then breaks the cell between value and ratio.
+    return f"{_detail_cell(estimate)}{_half_width(estimate)} {_times(estimate.ratio)}"
+
+
+def _half_width(estimate: Estimate) -> str:
+    low, high = estimate.ci95
+    width = (high - low) / 2
+    return f"±{number(width, like=estimate.mean)}" if math.isfinite(width) else ""
+
+
+def _detail_cell(estimate: Estimate) -> str:
+    return number(estimate.mean)
+
+
+def _times(ratio: float) -> str:
+    return f"{number(ratio)}×" if math.isfinite(ratio) else _ABSENT
+
+
+def metric_records() -> list[dict[str, object]]:
+    """The definition of every metric, one record each: for listings and documentation."""
+    return [
+        {
+            "metric": metric.name,
+            "unit": metric.unit,
+            "better": metric.better or "",
+            "formula": metric.formula,
+            "source": metric.source,
+        }
+        for metric in METRICS
+    ]
+
+
+def evaluation_notes(evaluation: Evaluation) -> list[str]:
+    """What a reader must know beside the table: runs cut off, tasks unfinished, illegal answers."""
+    notes = []
+    limit = evaluation.settings["max_decisions"]
+    for name, result in evaluation.policies.items():
+        if result.truncated or result.unfinished:
+            notes.append(
+                f"{name}: {result.truncated} of {evaluation.workloads} workloads cut off at "
+                f"{limit} decisions; {result.tasks - result.unfinished} tasks finished, "
+                f"{result.unfinished} unfinished (they count as SLA violations and missed "
+                "deadlines; mean NTT is over the finished tasks)"
+            )
+        if result.metrics["illegal_actions"].mean > 0:
+            notes.append(f"{name}: chose actions that were not legal; see illegal_actions")
+    return notes
+
+
+def evaluation_records(evaluation: Evaluation) -> list[dict[str, object]]:
+    """One record a policy and metric, SLA curve included (as ``sla_violation_at_n``)."""
+    records = []
+    for policy, result in evaluation.policies.items():
+        curve = {f"sla_violation_at_{n}": value for n, value in result.sla_curve.items()}
+        for name, estimate in (result.metrics | curve).items():
+            records.append(
+                {
+                    "policy": policy,
+                    "metric": name,
+                    "mean": estimate.mean,
+                    "ci95_low": estimate.ci95[0],
+                    "ci95_high": estimate.ci95[1],
+                    "ratio": estimate.ratio,
+                    "ratio_ci95_low": estimate.ratio_ci95[0],
+                    "ratio_ci95_high": estimate.ratio_ci95[1],
+                }
+            )
+    return records
+
+
+def per_workload_records(evaluation: Evaluation) -> list[dict[str, object]]:
+    """One record a policy and workload, with the workload's seed; empty if they were not kept."""
+    return [
+        {"policy": policy, "seed": evaluation.seed + i}
+        | {name: float(values[i]) for name, values in result.per_workload.items()}
+        for policy, result in evaluation.policies.items()
+        if result.per_workload
+        for i in range(evaluation.workloads)
+    ]
+
+
+def evaluation_files(evaluation: Evaluation) -> dict[str, str]:
+    """Files of a comparison: name → text."""
+    files = {
+        "evaluation.json": to_json(evaluation.to_dict()),
+        "evaluation.csv": to_csv(evaluation_records(evaluation)),
+    }
+    rows = per_workload_records(evaluation)
+    return files | ({"per_workload.csv": to_csv(rows)} if rows else {})
+
+
+def reproduction_tables(reproduction: Reproduction) -> list[Table]:
+    """Claims beside our figures, the commands that show one alone, and the conditions, if any."""
+    claims = _table(
+        f"{reproduction.workloads} workloads of scenario {reproduction.scenario!r}, seed "
+        f"{reproduction.seed}; × and % say how much better; ! marks a figure off by more than "
+        f"{TOLERANCE:.0%}"
+    )
+    for heading in ("claim", "paper", "ours", "95 % interval", "ours/paper", ""):
+        claims.add_column(heading, justify="left" if heading in ("claim", "") else "right")
+    for row in reproduction.claims:
+        low, high = row.ci95
+        claims.add_row(
+            row.statement,
+            f"{number(row.paper)} {row.unit}",
+            number(row.ours),
+            f"{number(low)} … {number(high)}" if math.isfinite(low) else _ABSENT,
+            number(row.ratio),
+            "!" if row.off else "",
+        )
+    commands = _table("Each claim alone")
+    commands.add_column("command", overflow="fold")
+    for row in reproduction.claims:
+        commands.add_row(row.command)
+    records = [
+        {
+            "scenario": row.scenario,
+            "tasks": row.tasks,
+            "window_ms": row.window_ms,
+            "ordering": row.ordering,
+            "kills/task": row.kills_per_task,
+            "ANTT %": _with_interval(row.antt),
+            "STP %": _with_interval(row.stp),
+            "fairness %": _with_interval(row.fairness),
+        }
+        for row in reproduction.conditions
+    ]
+    conditions = to_table(records, "How much better CHECKPOINT is than KILL, by condition")
+    return [claims, commands, *([conditions] if records else [])]
+
+
+def _with_interval(figure: Figure) -> str:
+    half = (figure.ci95[1] - figure.ci95[0]) / 2
+    return f"{figure.value:.0f}±{half:.0f}" if math.isfinite(half) else f"{figure.value:.0f}"
+
+
+def reproduction_notes(reproduction: Reproduction) -> list[str]:
+    """What a reader must know beside the claims; claims with one note share a line."""
+    claims_of: dict[str, list[str]] = {}
+    for row in reproduction.claims:
+        if row.note:
+            claims_of.setdefault(row.note, []).append(row.name)
+    return [f"{', '.join(names)}: {note}" for note, names in claims_of.items()]
+
+
+def reproduction_records(reproduction: Reproduction) -> list[dict[str, object]]:
+    """One record a claim."""
+    return [
+        {
+            "claim": row.name,
+            "statement": row.statement,
+            "unit": row.unit,
+            "paper": row.paper,
+            "ours": row.ours,
+            "ci95_low": row.ci95[0],
+            "ci95_high": row.ci95[1],
+            "ratio": row.ratio,
+            "off": row.off,
+            "note": row.note,
+            "command": row.command,
+        }
+        for row in reproduction.claims
+    ]
+
+
+def write_files(directory: str | os.PathLike[str], files: Mapping[str, str]) -> list[Path]:
+    """Write text files into a folder, made if absent; a failure leaves no partial file behind.
+
+    Args:
+        directory: Where to.
+        files: Text by file name.
+
+    Returns:
+        The paths written.
+
+    Raises:
+        ConfigError: The folder cannot be made or written to; the message says why.
+    """
+    folder = Path(directory)
+    temporary: dict[Path, Path] = {}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # All texts reach the disk before the first file takes its name.
+        for name, text in files.items():
+            handle, path = tempfile.mkstemp(dir=folder, prefix=f".{name}.")
+            temporary[folder / name] = Path(path)
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+        for target, source in temporary.items():
+            source.chmod(0o666 & ~_umask())
+            source.replace(target)
+    except OSError as error:
+        raise ConfigError(f"cannot write to {folder}: {error.strerror or error}") from error
+    finally:
+        for source in temporary.values():
+            source.unlink(missing_ok=True)
+    return list(temporary)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,666 @@
+"""What should the simulator have done? The slow, obvious answer, one tile at a time.
+
+Two parts, both plain Python on integers:
+
+- ``network_tiles`` lists the tiles of a network one by one, by the timing rules of
+  ``docs/fidelity.md`` (a tile costs the larger of its compute and its memory time).
+- ``ReferenceSimulator`` plays tasks made of such lists by the contract in ``docs/simulator.md``.
+
+Nothing here is shared with the engine or with the segment arithmetic of ``prema_gym.hardware``:
+only the machine's fields, the layers' work items and the list of observation columns are read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prema_gym.networks.network import Phase
+from prema_gym.networks.work import Gemm, VectorWork
+from prema_gym.simulator.observation import COLUMNS
+
+CHECKPOINT, KILL, DRAIN = "checkpoint", "kill", "drain"
+
+
+class Machine(Protocol):
+    """The fields of ``NPUConfig`` that are read here."""
+
+    array_rows: int
+    array_cols: int
+    accumulator_rows: int
+    vector_lanes: int
+    clock_hz: int
+    ubuf_bytes: int
+    dram_bytes: int
+    dram_bytes_per_s: float
+    dram_latency_cycles: int
+    host_link_bytes_per_s: float
+    element_bytes: int
+    accumulator_bytes: int
+
+
+def ceil_div(a: int, b: int) -> int:
+    """The quotient, rounded up."""
+    return -(-a // b)
+
+
+def stream_cycles(machine: Machine, num_bytes: int, bytes_per_s: float) -> int:
+    """Cycles that ``num_bytes`` occupy a link, without its latency."""
+    if math.isinf(bytes_per_s):
+        return 0
+    return ceil_div(num_bytes * machine.clock_hz, int(bytes_per_s))  # a whole number, if finite
+
+
+def transfer_cycles(machine: Machine, num_bytes: int, bytes_per_s: float) -> int:
+    """Cycles of one transfer that nothing hides: latency and stream; nothing for no bytes."""
+    if num_bytes == 0:
+        return 0
+    return machine.dram_latency_cycles + stream_cycles(machine, num_bytes, bytes_per_s)
+
+
+def pieces(total: int, size: int) -> list[int]:
+    """``total`` cut into pieces of ``size`` and a smaller last one."""
+    return [min(size, total - start) for start in range(0, total, size)]
+
+
+# --- tiles --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tile:
+    """One GEMM_OP or VECTOR_OP."""
+
+    cycles: int
+    load_bytes: int  # weights and inputs it brings in
+    output_bytes: int = 0  # of the output tile it finishes, if it does
+    partial_bytes: int = 0  # partial sums it leaves in the accumulator
+    starts_layer: bool = False
+    ends_layer: bool = False
+
+
+def tile_rows(machine: Machine) -> int:
+    """Rows of M in a full tile: the accumulators, or what UBUF holds of two tiles' inputs."""
+    row_bytes = machine.array_rows * machine.element_bytes
+    return min(machine.accumulator_rows, machine.ubuf_bytes // (2 * row_bytes))
+
+
+def gemm_tiles(machine: Machine, work: Gemm) -> Iterable[Tile]:
+    """The tiles of all ``count`` products (N outermost, then M, then K) without any first load."""
+    width = machine.element_bytes
+    depth, columns = machine.array_rows, machine.array_cols
+    rows = tile_rows(machine)
+    for _ in range(work.count):
+        for n in pieces(work.n, columns):
+            for m in pieces(work.m, rows):
+                k_pieces = pieces(work.k, depth)
+                for position, k in enumerate(k_pieces):
+                    last = position == len(k_pieces) - 1
+                    load = (k * n + m * k) * width
+                    store = m * n * width if last else 0
+                    compute = 2 * depth + columns + m - 2
+                    memory = stream_cycles(machine, load + store, machine.dram_bytes_per_s)
+                    yield Tile(
+                        cycles=max(compute, memory),
+                        load_bytes=load,
+                        output_bytes=store,
+                        partial_bytes=0 if last else m * n * machine.accumulator_bytes,
+                    )
+
+
+def vector_tiles(machine: Machine, work: VectorWork) -> Iterable[Tile]:
+    """The tiles of all ``count`` repetitions, without any first load.
+
+    A full VECTOR_OP makes as many elements as a full GEMM_OP drains. Every tile but the last reads
+    the whole-element part of its proportional share of the inputs, the last one the rest.
+    """
+    width = machine.element_bytes
+    full = tile_rows(machine) * machine.array_cols
+    for _ in range(work.count):
+        unread = work.input_elements
+        sizes = pieces(work.elements, full)
+        for position, elements in enumerate(sizes):
+            last = position == len(sizes) - 1
+            inputs = unread if last else work.input_elements * full // work.elements
+            unread -= inputs
+            steps = ceil_div(elements, machine.vector_lanes)
+            memory = stream_cycles(machine, (inputs + elements) * width, machine.dram_bytes_per_s)
+            yield Tile(
+                cycles=max(steps * work.ops_per_element, memory),
+                load_bytes=inputs * width,
+                output_bytes=elements * width,
+            )
+
+
+def network_tiles(
+    machine: Machine, phases: Iterable[Phase], *, batch: int, output_length: int
+) -> list[Tile]:
+    """Every tile a task executes, in order, repeated phases written out."""
+    tiles: list[Tile] = []
+    for phase in phases:
+        once: list[Tile] = []
+        for layer in phase.layers:
+            once += layer_tiles(machine, layer.work(batch))
+        tiles += once * (output_length if phase.repeat == "output" else phase.repeat)
+    return tiles
+
+
+def layer_tiles(machine: Machine, works: Iterable[Gemm | VectorWork]) -> list[Tile]:
+    """The tiles of one layer; its first one also waits for its own load, which nothing hides."""
+    tiles: list[Tile] = []
+    for work in works:
+        make = gemm_tiles if isinstance(work, Gemm) else vector_tiles
+        tiles += make(machine, work)
+    marked = []
+    for position, tile in enumerate(tiles):
+        first, last = position == 0, position == len(tiles) - 1
+        load = stream_cycles(machine, tile.load_bytes, machine.dram_bytes_per_s)
+        lead = machine.dram_latency_cycles + load if first else 0
+        marked.append(
+            Tile(
+                cycles=lead + tile.cycles,
+                load_bytes=tile.load_bytes,
+                output_bytes=tile.output_bytes,
+                partial_bytes=tile.partial_bytes,
+                starts_layer=first,
+                ends_layer=last,
+            )
+        )
+    return marked
+
+
+@dataclass
+class Cursor:
+    """Where a task stands among its tiles, and what it holds on chip there."""
+
+    tiles: Sequence[Tile]
+    index: int = 0  # tiles finished; the one under way, or the next
+    into: int = 0  # cycles of it already done
+    done: int = 0  # cycles done in all
+    finished_bytes: int = 0  # output tiles of this layer finished so far
+    partial_bytes: int = 0
+
+    def advance(self, cycles: int) -> None:
+        while cycles > 0:
+            tile = self.tiles[self.index]
+            step = min(cycles, tile.cycles - self.into)
+            self.into += step
+            self.done += step
+            cycles -= step
+            if self.into == tile.cycles:
+                self.index += 1
+                self.into = 0
+                self.finished_bytes += tile.output_bytes
+                self.partial_bytes = tile.partial_bytes
+                if tile.ends_layer:
+                    self.finished_bytes = 0
+                    self.partial_bytes = 0
+
+    def cycles_to_boundary(self) -> int:
+        return self.tiles[self.index].cycles - self.into if self.into else 0
+
+    def at_boundary(self) -> Cursor:
+        """Where it would stand after finishing the tile in flight."""
+        ahead = copy(self)
+        ahead.advance(self.cycles_to_boundary())
+        return ahead
+
+    @property
+    def at_end(self) -> bool:
+        return self.index == len(self.tiles)
+
+    def context_bytes(self, machine: Machine) -> int:
+        return min(machine.ubuf_bytes, self.finished_bytes) + self.partial_bytes
+
+    def reload_bytes(self) -> int:
+        if self.at_end or self.tiles[self.index].starts_layer:
+            return 0
+        return self.tiles[self.index].load_bytes
+
+
+# --- tasks --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskSpec:
+    """One task of a workload; times in cycles. ``isolated`` is the sum of its tiles."""
+
+    arrival: int
+    priority: int
+    tiles: Sequence[Tile]
+    estimated: int
+    deadline: int
+    batch_size: int = 1
+
+    @property
+    def isolated(self) -> int:
+        return sum(tile.cycles for tile in self.tiles)
+
+
+@dataclass(kw_only=True, eq=False)
+class TaskState:
+    """A task in the simulation, and its record."""
+
+    index: int
+    spec: TaskSpec
+    isolated: int
+    shown_estimate: int
+    cursor: Cursor
+    token: float
+    waited_at_update: int = 0
+    last_ran: int | None = None  # when it last stopped running
+    draining: bool = False  # its last decision was DRAIN
+    saved_in: str | None = None  # "npu" or "host": where its context lies
+    first_run: int | None = None
+    completion: int | None = None
+    killed: int = 0
+    dispatches: int = 0
+    checkpoints: int = 0
+    kills: int = 0
+    drains: int = 0
+    checkpoint_cycles: int = 0
+    restore_cycles: int = 0
+    host_moves: int = 0
+
+    @property
+    def executed(self) -> int:
+        return self.cursor.done
+
+    def waited(self, now: int) -> int:
+        until = now if self.completion is None else self.completion
+        return until - self.spec.arrival - self.executed - self.killed
+
+    @property
+    def remaining(self) -> int:
+        """What the scheduler believes is left."""
+        return max(self.shown_estimate - self.executed, 0)
+
+
+@dataclass
+class Slice:
+    """A piece of the timeline: what the NPU did from ``start`` to ``end``, and for which task."""
+
+    kind: str  # "run", "checkpoint", "restore" or "idle"
+    task: int | None
+    start: int
+    end: int
+
+
+@dataclass(kw_only=True)
+class Counters:
+    busy: int = 0
+    switching: int = 0
+    idle: int = 0
+    decisions: int = 0
+    wakeups: int = 0
+    illegal: int = 0
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a policy was shown, and its answer."""
+
+    now: int
+    counters: Counters
+    observation: NDArray[np.float32]  # (slots, columns)
+    mask: NDArray[np.bool_]  # (mechanisms * slots,)
+    action: int
+
+
+Policy = Callable[[NDArray[np.float32], NDArray[np.bool_]], int]
+
+
+# --- the simulation -----------------------------------------------------------------------------
+
+
+class ReferenceSimulator:
+    """Plays one workload under one policy. ``run`` once, then read the results.
+
+    Results: ``tasks`` (sorted by arrival, index), ``now``, ``counters``, ``timeline``,
+    ``decisions``, ``truncated``, and what is shown at the end: ``observation`` and ``mask``.
+    """
+
+    def __init__(
+        self,
+        config: Machine,
+        tasks: Sequence[TaskSpec],
+        *,
+        slots: int = 16,
+        mechanisms: Sequence[str] = (CHECKPOINT,),
+        quantum_cycles: int,
+        token_wait: str = "since_wakeup",
+        sticky_drain: bool = False,
+        oracle: bool = False,
+        max_decisions: int | None = None,
+        horizon_cycles: int | None = None,
+    ) -> None:
+        self.config = config
+        self.mechanisms = tuple(mechanisms)
+        self.quantum_cycles = quantum_cycles
+        self.token_wait = token_wait
+        self.sticky_drain = sticky_drain
+        self.max_decisions = max_decisions
+        self.horizon_cycles = horizon_cycles
+        in_order = sorted(tasks, key=lambda spec: spec.arrival)  # stable: equal arrivals by index
+        self.tasks = [
+            TaskState(
+                index=index,
+                spec=spec,
+                isolated=spec.isolated,
+                shown_estimate=spec.isolated if oracle else spec.estimated,
+                cursor=Cursor(spec.tiles),
+                token=float(spec.priority),
+            )
+            for index, spec in enumerate(in_order)
+        ]
+        self.to_come = list(self.tasks)
+        self.queue: list[TaskState] = []
+        self.table: list[TaskState | None] = [None] * slots
+        self.running: TaskState | None = None
+        self.run_start = 0  # when the running task started to run
+        self.drain_for: TaskState | None = None  # who follows a sticky drain
+        self.now = 0
+        self.dram_used = 0
+        self.counters = Counters()
+        self.timeline: list[Slice] = []
+        self.decisions: list[Decision] = []
+        self.truncated = False
+        self.observation: NDArray[np.float32] | None = None
+        self.mask: NDArray[np.bool_] | None = None
+
+    def run(self, policy: Policy) -> ReferenceSimulator:
+        """Play to the last completion, or to a limit."""
+        while not self.truncated:
+            instant = self._next_instant()
+            if instant is None:
+                break
+            if self.running is not None:
+                self._run(instant - self.now)
+            else:
+                self._spend("idle", None, instant - self.now)
+            if self.running is not None and self.running.cursor.at_end:
+                self._complete()
+            self._arrive()
+            while self._wake_up(policy) and not self.truncated:
+                pass  # something happened during the switch: wake up again at its end
+        self.observation = self._observe()
+        self.mask = np.arange(len(self._mask())) == 0  # nothing is asked any more
+        return self
+
+    # --- time ---
+
+    def _next_instant(self) -> int | None:
+        """When the next thing is due that wakes the scheduler; None when all is over."""
+        due = [task.spec.arrival for task in self.to_come[:1]]
+        if self.running is not None:
+            due.append(self.now + self.running.isolated - self.running.executed)
+            if len(self._present()) > 1:
+                quanta_over = (self.now - self.run_start) // self.quantum_cycles
+                due.append(self.run_start + (quanta_over + 1) * self.quantum_cycles)
+        return min(due) if due else None
+
+    def _spend(self, kind: str, task: TaskState | None, cycles: int) -> None:
+        """Let time pass for one purpose, and write it down."""
+        if cycles == 0:
+            return
+        start = self.now
+        self.now += cycles
+        if kind == "run":
+            self.counters.busy += cycles
+        elif kind == "idle":
+            self.counters.idle += cycles
+        else:
+            self.counters.switching += cycles
+        index = None if task is None else task.index
+        before = self.timeline[-1] if self.timeline else None
+        if before is not None and (before.kind, before.task) == (kind, index):
+            before.end = self.now  # it goes on
+        else:
+            self.timeline.append(Slice(kind, index, start, self.now))
+
+    def _run(self, cycles: int) -> None:
+        task = self.running
+        assert task is not None
+        task.cursor.advance(cycles)
+        self._spend("run", task, cycles)
+
+    # --- what happens at an instant ---
+
+    def _complete(self) -> None:
+        task = self.running
+        assert task is not None
+        task.completion = self.now
+        if task.draining:
+            task.drains += 1
+        self.running = None
+        self.table[self.table.index(task)] = None
+
+    def _arrive(self) -> int:
+        """Put everything that has arrived by now in the queue; return how many."""
+        count = 0
+        while self.to_come and self.to_come[0].spec.arrival <= self.now:
+            self.queue.append(self.to_come.pop(0))
+            count += 1
+        return count
+
+    def _wake_up(self, policy: Policy) -> bool:
+        """One wake-up; True if its decision led to a switch during which something happened."""
+        self.counters.wakeups += 1
+        while self.queue and None in self.table:
+            self.table[self.table.index(None)] = self.queue.pop(0)
+        for task in self._present():
+            if task is not self.running:
+                self._update_token(task)
+
+        if self.drain_for is not None:  # a sticky drain: no question
+            if self.running is not None:
+                return False
+            target, self.drain_for = self.drain_for, None
+            return self._switch(target, None)
+
+        mask = self._mask()
+        legal = [action for action, allowed in enumerate(mask) if allowed]
+        if not legal:
+            return False
+        if len(legal) == 1:
+            action = legal[0]
+        else:
+            if self._at_limit():
+                self.truncated = True
+                return False
+            observation = self._observe()
+            action = int(policy(observation.copy(), mask.copy()))
+            counters = replace(self.counters)
+            self.decisions.append(Decision(self.now, counters, observation, mask, action))
+            self.counters.decisions += 1
+            if action not in legal:
+                self.counters.illegal += 1
+                instead = self.running if self.running is not None else self._ranked()[0]
+                action = self.table.index(instead)
+        mechanism, slot = divmod(action, len(self.table))
+        target = self.table[slot]
+        assert target is not None
+        return self._decide(target, self.mechanisms[mechanism])
+
+    def _at_limit(self) -> bool:
+        if self.counters.decisions == self.max_decisions:
+            return True
+        return self.horizon_cycles is not None and self.now >= self.horizon_cycles
+
+    def _update_token(self, task: TaskState) -> None:
+        waited = task.waited(self.now)
+        if self.token_wait == "since_wakeup":
+            wait = waited - task.waited_at_update
+        elif self.token_wait == "total":
+            wait = waited
+        elif self.token_wait == "since_run":
+            wait = self._since_run(task)
+        else:
+            raise ValueError(self.token_wait)
+        slow = wait / task.shown_estimate
+        task.token += task.spec.priority * slow
+        task.waited_at_update = waited
+
+    # --- decisions ---
+
+    def _decide(self, target: TaskState, mechanism: str) -> bool:
+        current = self.running
+        if current is None:
+            return self._switch(target, None)
+        current.draining = False
+        if target is current:
+            return False
+        if mechanism == DRAIN:
+            current.draining = True
+            if self.sticky_drain:
+                self.drain_for = target
+            return False
+        return self._switch(target, mechanism)
+
+    def _switch(self, target: TaskState, mechanism: str | None) -> bool:
+        """Put ``target`` on the machine; True if a task arrived or completed meanwhile."""
+        completed = False
+        current = self.running
+        if current is not None:
+            self._run(current.cursor.cycles_to_boundary())
+            if current.cursor.at_end:
+                self._complete()
+                completed = True
+            elif mechanism == KILL:
+                self._stop()
+                current.kills += 1
+                current.killed += current.cursor.done
+                current.cursor = Cursor(current.spec.tiles)
+            else:
+                self._stop()
+                current.checkpoints += 1
+                self._save(current)
+        self._restore(target)
+        self.running = target
+        self.run_start = self.now
+        target.dispatches += 1
+        if target.first_run is None:
+            target.first_run = self.now
+        arrived = self._arrive() > 0
+        return completed or arrived
+
+    def _stop(self) -> None:
+        assert self.running is not None
+        self.running.last_ran = self.now
+        self.running = None
+
+    def _place(self, context_bytes: int) -> str:
+        fits = self.dram_used + context_bytes <= self.config.dram_bytes
+        return "npu" if fits else "host"
+
+    def _save_cycles(self, context_bytes: int) -> int:
+        """Time to save a context where it would go now."""
+        if self._place(context_bytes) == "npu":
+            return self._dram(context_bytes)
+        return self._host(context_bytes)
+
+    def _save(self, task: TaskState) -> None:
+        context = task.cursor.context_bytes(self.config)
+        cycles = self._save_cycles(context)
+        task.saved_in = self._place(context)
+        if task.saved_in == "npu":
+            self.dram_used += context
+        else:
+            task.host_moves += 1
+        task.checkpoint_cycles += cycles
+        self._spend("checkpoint", task, cycles)
+
+    def _restore_cycles(self, task: TaskState) -> int:
+        context = task.cursor.context_bytes(self.config)
+        reload_bytes = task.cursor.reload_bytes()
+        if task.saved_in == "host":
+            return self._host(context) + self._dram(reload_bytes)
+        return self._dram(context + reload_bytes)
+
+    def _restore(self, task: TaskState) -> None:
+        cycles = self._restore_cycles(task)
+        if task.saved_in == "npu":
+            self.dram_used -= task.cursor.context_bytes(self.config)
+        task.saved_in = None
+        task.restore_cycles += cycles
+        self._spend("restore", task, cycles)
+
+    def _dram(self, num_bytes: int) -> int:
+        return transfer_cycles(self.config, num_bytes, self.config.dram_bytes_per_s)
+
+    def _host(self, num_bytes: int) -> int:
+        return transfer_cycles(self.config, num_bytes, self.config.host_link_bytes_per_s)
+
+    # --- what a policy sees ---
+
+    def _present(self) -> list[TaskState]:
+        return [task for task in self.table if task is not None]
+
+    def _ranked(self) -> list[TaskState]:
+        return sorted(self._present(), key=lambda task: (task.spec.arrival, task.index))
+
+    def _mask(self) -> NDArray[np.bool_]:
+        allowed = []
+        for mechanism in range(len(self.mechanisms)):
+            for task in self.table:
+                if task is None:
+                    allowed.append(False)
+                elif mechanism == 0:
+                    allowed.append(True)
+                else:
+                    allowed.append(self.running is not None and task is not self.running)
+        return np.array(allowed, dtype=np.bool_)
+
+    def _since_run(self, task: TaskState) -> int:
+        if task is self.running:
+            return 0
+        return self.now - (task.spec.arrival if task.last_ran is None else task.last_ran)
+
+    def _quantum_left(self) -> int:
+        elapsed = self.now - self.run_start
+        if elapsed == 0:
+            return self.quantum_cycles
+        return -elapsed % self.quantum_cycles
+
+    def _observe(self) -> NDArray[np.float32]:
+        table = np.zeros((len(self.table), len(COLUMNS)), dtype=np.float32)
+        for slot, task in enumerate(self.table):
+            if task is not None:
+                row = self._row(task)
+                assert row.keys() == {column.name for column in COLUMNS}
+                table[slot] = [np.float32(row[column.name]) for column in COLUMNS]
+        return table
+
+    def _row(self, task: TaskState) -> dict[str, float]:
+        running = task is self.running
+        stop = task.cursor.at_boundary() if running else task.cursor
+        context = stop.context_bytes(self.config)
+        cycles_to_free = task.cursor.cycles_to_boundary() + self._save_cycles(context)
+        return {
+            "present": 1,
+            "running": running,
+            "priority": task.spec.priority,
+            "order": self._ranked().index(task),
+            "age_ms": self._ms(self.now - task.spec.arrival),
+            "waited_ms": self._ms(task.waited(self.now)),
+            "since_run_ms": self._ms(self._since_run(task)),
+            "estimated_ms": self._ms(task.shown_estimate),
+            "executed_ms": self._ms(task.executed),
+            "remaining_ms": self._ms(task.remaining),
+            "token": task.token,
+            "slack_ms": self._ms(task.spec.deadline - self.now - task.remaining),
+            "preempt_ms": self._ms(cycles_to_free if running else 0),
+            "restore_ms": self._ms(0 if running else self._restore_cycles(task)),
+            "context_bytes": context,
+            "batch_size": task.spec.batch_size,
+            "preemptions": task.checkpoints + task.kills,
+            "quantum_left_ms": self._ms(self._quantum_left() if running else 0),
+        }
+
+    def _ms(self, cycles: int) -> float:
+        return float(cycles) * (1000.0 / self.config.clock_hz)

@@ -1,0 +1,182 @@
+"""The command line: results on stdout; for a mistake one plain line, status 2, no files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from prema_gym import cli
+
+FAST = ["evaluate", "--policies", "np-fcfs,dynamic-prema", "--workloads", "3"]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """Exit status, stdout and stderr of ``prema-gym ARGUMENTS``."""
+    with pytest.raises(SystemExit) as stop:
+        cli.main(list(arguments))
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+def test_evaluate_json_has_the_documented_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, *FAST, "--format", "json")
+    assert status == 0
+    report = json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} is not strict JSON"))
+    assert (report["scenario"], report["seed"], report["workloads"]) == ("paper", 0, 3)
+    assert report["relative_to"] == "np-fcfs"
+    assert "numpy" in report["versions"]
+    prema = report["policies"]["dynamic-prema"]
+    for metric in ("antt", "stp", "fairness", "sla_violation", "p95_ntt_high"):
+        assert set(prema[metric]) == {"mean", "ci95", "ratio", "ratio_ci95"}
+        assert prema[metric]["ratio"] > 1, "PREMA is better, and above 1 is better for all"
+        assert report["policies"]["np-fcfs"][metric]["ratio"] == pytest.approx(1.0)
+    assert set(prema["sla_curve"]) == {str(n) for n in range(2, 21)}
+
+
+def test_per_workload_adds_one_value_a_workload(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, *FAST, "--per-workload", "--format", "json")
+    values = json.loads(out)["policies"]["dynamic-prema"]["per_workload"]["antt"]
+    assert len(values) == 3
+    _, out, _ = run(capsys, *FAST, "--per-workload", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [float(row["antt"]) for row in rows if row["policy"] == "dynamic-prema"] == values
+
+
+def test_table_names_every_policy(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, err = run(capsys, *FAST)
+    assert "np-fcfs" in out
+    assert "dynamic-prema" in out
+    assert err == "", "no progress bar in a pipe"
+
+
+def test_the_policy_compared_with_is_played_too(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("evaluate", "--policies", "static-prema", "--workloads", "2", "--format", "json")
+    _, out, _ = run(capsys, *arguments, "--relative-to", "np-sjf")
+    assert list(json.loads(out)["policies"]) == ["np-sjf", "static-prema"]
+
+
+def test_output_folder_holds_the_report(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "report"
+    status, _, err = run(capsys, *FAST, "--output", str(folder))
+    assert status == 0
+    assert {path.name for path in folder.iterdir()} == {"evaluation.json", "evaluation.csv"}
+    assert json.loads((folder / "evaluation.json").read_text())["workloads"] == 3
+    assert str(folder / "evaluation.json") in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needles"),
+    [
+        (("evaluate", "--policies", "dynamic-perma"), ("'dynamic-perma'", "'dynamic-prema'")),
+        (("evaluate", "--policies", ""), ("policies",)),
+        (("evaluate", "--policies", "np-fcfs,np-fcfs"), ("np-fcfs", "twice")),
+        (("evaluate", "--policies", "static-prema:strikt=true"), ("'strikt'", "'strict'")),
+        (("evaluate", "--scenario", "papers"), ("'papers'", "'paper'")),
+        (("evaluate", "--scenario", "absent.toml"), ("absent.toml",)),
+        (("evaluate", "--workloads", "0"), ("--workloads", "1")),
+        (("evaluate", "--workloads", "many"), ("--workloads", "many")),
+        (("evaluate", "--token-wait", "never"), ("'never'", "since_wakeup")),
+        (("evaluate", "--slots", "-1"), ("--slots",)),
+        (("evaluate", "--fromat", "json"), ("--fromat",)),
+        (("evaluate", "--format", "xml"), ("xml", "json")),
+        (("reproduce", "--only", "annt"), ("'annt'", "'antt'")),
+        (("preemption", "alexnett"), ("'alexnett'", "'alexnet'")),
+        (("networks", "--hardware", "absent.toml"), ("absent.toml",)),
+        (("evalute",), ("evalute",)),
+    ],
+)
+def test_a_mistake_gets_one_plain_line_and_status_2(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], needles: tuple[str, ...]
+) -> None:
+    status, out, err = run(capsys, *arguments)
+    assert status == 2
+    assert out == ""
+    assert err.startswith("prema-gym: ")
+    assert err.count("\n") == 1, err
+    for needle in needles:
+        assert needle in err
+
+
+@pytest.mark.parametrize(
+    ("content", "needles"),
+    [
+        ("windw_ms = 3", ("'windw_ms'", "'window_ms'")),
+        ("window_ms = -3", ("window_ms", "-3")),
+        ("window_ms = ", ("TOML",)),
+        ("[hardware]\nclock = 3", ("'clock'", "'clock_hz'")),
+    ],
+)
+def test_a_bad_scenario_file_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str, needles: tuple[str, ...]
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(content)
+    status, _, err = run(capsys, "evaluate", "--scenario", str(path))
+    assert status == 2
+    assert err.count("\n") == 1, err
+    assert "mine.toml" in err
+    for needle in needles:
+        assert needle in err
+
+
+def test_a_failed_run_leaves_no_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run(capsys, "evaluate", "--policies", "nobody", "--output", str(tmp_path / "report"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "column", "values"),
+    [
+        (("networks",), "network", {"alexnet", "resnet-50", "rnn-mt2"}),
+        (("policies",), "policy", {"np-fcfs", "dynamic-prema", "kill-prema"}),
+        (("scenarios",), "scenario", {"paper", "light", "heavy"}),
+        (("preemption", "alexnet", "rnn-sa"), "network", {"alexnet", "rnn-sa"}),
+    ],
+)
+def test_listings_in_every_format(
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    column: str,
+    values: set[str],
+) -> None:
+    _, out, _ = run(capsys, *arguments, "--format", "json")
+    from_json = {row[column] for row in json.loads(out)}
+    assert values <= from_json
+    _, out, _ = run(capsys, *arguments, "--format", "csv")
+    assert {row[column] for row in csv.DictReader(io.StringIO(out))} == from_json
+    _, out, _ = run(capsys, *arguments)
+    for value in values:
+        assert value in out
+
+
+def test_every_policy_listed_says_rule_and_source(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "policies", "--format", "json")
+    for row in json.loads(out):
+        assert row["rule"].endswith("."), row["policy"]
+        assert row["source"], row["policy"]
+
+
+def test_parameters_stay_with_their_policy() -> None:
+    assert cli.split_names("static-prema:strict=true,levels=1/3/9, np-fcfs") == [
+        "static-prema:strict=true,levels=1/3/9",
+        "np-fcfs",
+    ]
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "--version")
+    assert status == 0
+    assert out.startswith("prema-gym ")
+    status, out, _ = run(capsys)
+    assert status == 0
+    assert "evaluate" in out
+
+
+def test_warmup_compiles(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, "warmup")
+    assert (status, out) == (0, "")
+    assert "compiled" in err

@@ -1,0 +1,124 @@
+"""The package as a whole: quick import, what it pulls in, what ships, caching of compiled code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def python(code: str, **environment: str) -> str:
+    """Standard output of ``code`` in a fresh interpreter."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | environment,
+        cwd=environment.get("PWD", str(ROOT)),
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_loads_nothing_heavy() -> None:
+    heavy = ("torch", "numba", "scipy", "matplotlib", "stable_baselines3", "rich", "typer")
+    code = f"import sys, prema_gym; print([m for m in {heavy!r} if m in sys.modules])"
+    assert python(code).strip() == "[]"
+
+
+def test_command_line_imports_nothing_heavy_before_it_must() -> None:
+    heavy = ("torch", "numba", "scipy", "matplotlib", "stable_baselines3")
+    code = f"import sys, prema_gym.cli; print([m for m in {heavy!r} if m in sys.modules])"
+    assert python(code).strip() == "[]"
+
+
+def test_evaluation_needs_no_optional_package() -> None:
+    blocked = "torch", "matplotlib", "stable_baselines3", "sb3_contrib", "onnx", "tensorboard"
+    code = (
+        f"import sys\nfor name in {blocked!r}: sys.modules[name] = None\n"
+        "from prema_gym.cli import main\n"
+        "main(['evaluate', '--policies', 'np-fcfs,dynamic-prema', '--workloads', '2'])"
+    )
+    assert "dynamic-prema" in python(code)
+
+
+def test_wheel_holds_exactly_the_three_packages() -> None:
+    import tomllib
+
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    found = config["tool"]["setuptools"]["packages"]["find"]["include"]
+    assert found == ["prema_gym*", "baselines*", "agents*"]
+    for package in ("prema_gym", "baselines", "agents"):
+        assert (ROOT / package / "py.typed").exists()
+
+
+CONSTANT_TWICE = """
+import pathlib, sys
+sys.path.insert(0, {folder!r})
+import prema_gym
+assert prema_gym.__file__.startswith({folder!r}), prema_gym.__file__
+from prema_gym.caller import answer
+print(answer(1))
+"""
+
+
+@pytest.mark.slow
+def test_cache_is_never_stale(tmp_path: Path) -> None:
+    """A helper and a constant in *other* files change: the caller gives the new result."""
+    package = tmp_path / "prema_gym"
+    package.mkdir()
+    for name in ("_jit.py", "errors.py"):
+        shutil.copy(ROOT / "prema_gym" / name, package)
+    (package / "__init__.py").write_text("")
+    (package / "constant.py").write_text("FACTOR = 2\n")
+    helper = "from prema_gym._jit import kernel\n@kernel\ndef helper(x):\n    return x + {}\n"
+    (package / "helper.py").write_text(helper.format(10))
+    (package / "caller.py").write_text(
+        "from prema_gym._jit import kernel\nfrom prema_gym.helper import helper\n"
+        "from prema_gym.constant import FACTOR\n"
+        "@kernel\ndef answer(x):\n    return helper(x) * FACTOR\n"
+    )
+    code = CONSTANT_TWICE.format(folder=str(tmp_path))
+    assert python(code, PWD=str(tmp_path)).strip() == "22"
+    (package / "helper.py").write_text(helper.format(20))
+    assert python(code, PWD=str(tmp_path)).strip() == "42"
+    (package / "constant.py").write_text("FACTOR = 3\n")
+    assert python(code, PWD=str(tmp_path)).strip() == "63"
+    assert list(package.rglob("*.nbi")), "the kernels were cached at all"
+
+
+@pytest.mark.slow
+def test_read_only_install_without_home_still_runs(tmp_path: Path) -> None:
+    """Nowhere to cache: kernels compile in memory, with one warning."""
+    code = (
+        "import warnings\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    from numba.core import caching\n"
+        "    caching.CacheImpl._locator_classes = []\n"
+        "    from prema_gym._jit import kernel\n"
+        "    import prema_gym.hardware.profile, prema_gym.simulator.engine\n"
+        "print(len([w for w in caught if 'cached' in str(w.message)]))\n"
+    )
+    assert python(code).strip() == "1"
+
+
+@pytest.mark.slow
+def test_second_process_starts_quickly_enough_to_notice() -> None:
+    """Not a speed test: a cache that is not used at all takes several times as long as this."""
+    code = (
+        "from prema_gym.cli import main\n"
+        "main(['evaluate', '--policies', 'np-fcfs', '--workloads', '1', '--format', 'csv'])"
+    )
+    python(code)
+    start = time.process_time()
+    python(code)
+    assert time.process_time() - start < 60
