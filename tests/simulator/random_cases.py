@@ -73,7 +73,7 @@ def draw_config(rng: Rng, theme: str) -> NPUConfig:
     rows, cols = int(rng.integers(4, 17)), int(rng.integers(4, 17))
     element = int(rng.choice([1, 2, 4]))
     clock = int(rng.choice([1_000, 997, 700_000_000, 1_000_000_000]))
-    bytes_a_cycle = rng.choice([0.01, 0.3, 1.0, 7.3, 16.0, 500.0, math.inf], size=2)
+    bytes_a_cycle = rng.choice([1e-6, 0.01, 0.3, 1.0, 7.3, 16.0, 500.0, math.inf], size=2)
     memory, host = (x if math.isinf(x) else max(1, int(x * clock)) for x in bytes_a_cycle)
     latency = int(rng.choice([0, 1, 10, 100, 5_000]))
     ubuf = 2 * rows * element * whole(rng, 1, 100)

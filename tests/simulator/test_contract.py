@@ -33,6 +33,7 @@ from prema_gym.networks.work import Gemm, VectorWork
 from prema_gym.simulator.observation import COLUMNS
 from tests.reference import Policy, Tile, network_tiles
 from tests.simulator.twins import (
+    MACHINE,
     Case,
     Net,
     Outcome,
@@ -44,20 +45,6 @@ from tests.simulator.twins import (
 )
 
 pytestmark = pytest.mark.small
-
-MACHINE = NPUConfig(
-    array_rows=4,
-    array_cols=4,
-    accumulator_rows=8,
-    vector_lanes=4,
-    clock_hz=1_000,
-    ubuf_bytes=128,
-    wbuf_bytes=64,
-    dram_bytes=100_000,
-    dram_bytes_per_s=16_000,
-    dram_latency_cycles=4,
-    host_link_bytes_per_s=4_000,
-)
 
 
 def net(*layers: Gemm | VectorWork | Sequence[Gemm | VectorWork]) -> Net:

@@ -32,6 +32,7 @@ from prema_gym.simulator.state import TOKEN_WAITS
 from prema_gym.workloads.workload import TASK_FIELDS, Workload
 from tests.reference import Policy
 from tests.simulator.twins import (
+    MACHINE,
     Case,
     Net,
     Outcome,
@@ -50,18 +51,6 @@ from tests.simulator.twins import (
 
 laws = settings(deadline=None, derandomize=True, max_examples=100)
 
-MACHINE = NPUConfig(
-    array_rows=4,
-    array_cols=4,
-    accumulator_rows=8,
-    vector_lanes=4,
-    clock_hz=1_000,
-    ubuf_bytes=128,
-    wbuf_bytes=64,
-    dram_bytes_per_s=16_000,
-    dram_latency_cycles=4,
-    host_link_bytes_per_s=4_000,
-)
 # A machine whose VECTOR_OP is one cycle and whose transfers take none: switching is free, and
 # possible at every cycle.
 FREE = NPUConfig(

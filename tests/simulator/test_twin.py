@@ -17,9 +17,9 @@ from tests.simulator.random_cases import THEMES, make_case, make_policy, theme_o
 from tests.simulator.twins import first_difference, play_engine, play_reference, replay
 
 NUM_CASES = 600
-# The first round of themes is repeated in CI without JIT and with bounds checks.
+SMALL = 2 * len(THEMES)  # two rounds of themes, repeated without JIT and with bounds checks
 SEEDS = [
-    pytest.param(seed, marks=pytest.mark.small) if seed < len(THEMES) else seed
+    pytest.param(seed, marks=pytest.mark.small) if seed < SMALL else seed
     for seed in range(NUM_CASES)
 ]
 

@@ -50,6 +50,22 @@ ENV_COUNTERS = {
 }
 
 
+# A small machine with round numbers, for cases worked by hand (see test_contract.py).
+MACHINE = NPUConfig(
+    array_rows=4,
+    array_cols=4,
+    accumulator_rows=8,
+    vector_lanes=4,
+    clock_hz=1_000,
+    ubuf_bytes=128,
+    wbuf_bytes=64,
+    dram_bytes=100_000,
+    dram_bytes_per_s=16_000,
+    dram_latency_cycles=4,
+    host_link_bytes_per_s=4_000,
+)
+
+
 @dataclass(frozen=True)
 class Works:
     """A layer given by its work items, whatever the batch."""
