@@ -19,6 +19,7 @@ import baselines
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.profile import build_profile, stack_profiles
 from prema_gym.networks.work import VectorWork
+from prema_gym.runs import Decider
 from prema_gym.simulator.simulator import SchedulerOptions, Simulator
 from prema_gym.workloads.workload import Workload, WorkloadBatch
 from tests.reference import ReferenceSimulator, TaskSpec, Tile
@@ -58,27 +59,40 @@ def play(
 ) -> Schedule:
     """Play ``tasks`` (in order of arrival) under the policy on both, and see that they agree."""
     policy = baselines.make(name, mechanisms=mechanisms)
-    config = NPUConfig(
+    simulator = loaded(
+        tasks,
+        quantum=quantum,
+        mechanisms=policy.mechanisms,
+        sticky_drain=sticky_drain,
+        costly=costly,
+        slots=slots,
+    )
+    engine = finish(simulator, policy)
+    reference = _reference(policy, tasks, _machine(costly), quantum, sticky_drain, costly, slots)
+    assert engine == reference
+    return engine
+
+
+def _machine(costly: bool) -> NPUConfig:
+    return NPUConfig(
         clock_hz=1_000,  # one cycle a millisecond
         dram_bytes_per_s=math.inf,
         host_link_bytes_per_s=math.inf,
         dram_latency_cycles=int(costly),
     )
-    engine = _engine(policy, tasks, config, quantum, sticky_drain, costly, slots)
-    reference = _reference(policy, tasks, config, quantum, sticky_drain, costly, slots)
-    assert engine == reference
-    return engine
 
 
-def _engine(
-    policy: baselines.Policy,
+def loaded(
     tasks: Sequence[Task],
-    config: NPUConfig,
-    quantum: int,
-    sticky_drain: bool,
-    costly: bool,
-    slots: int,
-) -> Schedule:
+    *,
+    quantum: int = NEVER,
+    mechanisms: tuple[str, ...] = ("checkpoint",),
+    sticky_drain: bool = False,
+    costly: bool = False,
+    slots: int = 4,
+) -> Simulator:
+    """A simulator at the first decision of ``tasks``."""
+    config = _machine(costly)
     networks = [_network(task, costly) for task in tasks]
     profiles = [build_profile(config, network, batch=1) for network in networks]
     isolated = [profile.total_cycles() for profile in profiles]
@@ -102,16 +116,23 @@ def _engine(
     catalog = SimpleNamespace(
         scenario=SimpleNamespace(num_tasks=len(tasks), hardware=config, quantum_cycles=quantum),
         table=stack_profiles(config, profiles),
+        check=lambda workloads: None,  # costs as the profiles say, see `isolated`
     )
     simulator = Simulator(
         catalog,  # type: ignore[arg-type]
         slots=slots,
-        mechanisms=policy.mechanisms,
+        mechanisms=mechanisms,
         options=SchedulerOptions(sticky_drain=sticky_drain),
     )
     simulator.load(WorkloadBatch.of([workload]))
+    return simulator
+
+
+def finish(simulator: Simulator, policy: Decider) -> Schedule:
+    """Play a simulator with one environment to the end; every action must be legal."""
+    state = None
     while not simulator.done.all():
-        actions, _ = policy.predict(simulator.observation)
+        actions, state = policy.predict(simulator.observation, state)
         assert simulator.mask[0, actions[0]]
         simulator.step(actions)
     records = simulator.tasks[0]
@@ -142,6 +163,13 @@ def _reference(
         )
         for task in tasks
     ]
+    state = None
+
+    def act(observation: np.ndarray, mask: np.ndarray) -> int:
+        nonlocal state
+        action, state = policy.predict(observation, state)
+        return int(action)
+
     simulator = ReferenceSimulator(
         config,
         specs,
@@ -149,7 +177,7 @@ def _reference(
         mechanisms=policy.mechanisms,
         quantum_cycles=quantum,
         sticky_drain=sticky_drain,
-    ).run(lambda observation, mask: int(policy.predict(observation)[0]))
+    ).run(act)
     played = simulator.tasks
     return Schedule(
         tuple(-1 if task.completion is None else task.completion for task in played),
