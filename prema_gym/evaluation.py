@@ -53,6 +53,10 @@ __all__ = [
 DEFAULT_WORKLOADS = 200
 """Workloads in a comparison: enough for intervals of a few percent; the paper takes 25."""
 
+MAX_WORKLOADS = 100_000
+"""Workloads in a comparison at most: intervals are then a twentieth as wide as at the default, and
+the records of one policy still fit in a few hundred megabytes."""
+
 MAX_DECISIONS = 100_000
 """Decisions after which a run is cut off, some hundred times what a workload of eight tasks takes;
 without a limit, a policy that kills at every quantum would never end."""
@@ -179,7 +183,7 @@ def evaluate(
     Args:
         scenario: What is drawn, and the machine.
         policies: Deciders by the name the report uses.
-        workloads: Number of workloads, at least 1.
+        workloads: Number of workloads, from 1 to ``MAX_WORKLOADS``.
         seed: Workload i is drawn from seed + i; the intervals' resamples from ``seed`` too.
         relative_to: Name in ``policies`` that ratios compare with.
         oracle: Show policies true isolated times in place of estimates.
@@ -207,6 +211,8 @@ def evaluate(
     ):
         if value < 1:
             raise ConfigError(f"{name} must be at least 1, given {value}")
+    if workloads > MAX_WORKLOADS:
+        raise ConfigError(f"workloads must be at most {MAX_WORKLOADS}, given {workloads}")
     options = SchedulerOptions() if options is None else options
     catalog = compile_scenario(scenario)
     batches = [
