@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,11 @@ from baselines.table import Table
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.simulator.observation import MECHANISMS, NUM_COLUMNS
 
-State = tuple[NDArray[np.float32], ...]
-"""Recurrent state in the Stable-Baselines3 signature; handed through, since the table is enough."""
+State = tuple[NDArray[Any], ...]
+"""Recurrent state in the Stable-Baselines3 signature, arrays with the environments first.
+
+Handed through by all but the few policies with a memory (``baselines/fair_share.py``).
+"""
 
 
 class Policy(ABC):
@@ -85,8 +88,8 @@ class Policy(ABC):
 
         Args:
             observation: Table float32 (slots, columns), or a batch (envs, slots, columns).
-            state: Returned as it is.
-            episode_start: Ignored: nothing is remembered between calls.
+            state: What the previous call on the same environments returned, None at first.
+            episode_start: Where the state is to be forgotten, bool (envs,).
             deterministic: Ignored: equal tables always get equal actions.
             action_masks: Ignored: the table says what is legal, and every action returned is.
 
@@ -95,7 +98,8 @@ class Policy(ABC):
             where a table is empty.
 
         Raises:
-            ConfigError: ``observation`` does not have one of the two shapes.
+            ConfigError: ``observation`` does not have one of the two shapes, or a policy with a
+                memory is given a state of other environments.
         """
         tables = np.asarray(observation)
         if tables.ndim not in (2, 3) or tables.shape[-1] != NUM_COLUMNS or tables.shape[-2] == 0:
@@ -104,8 +108,15 @@ class Policy(ABC):
                 f"(envs, slots, {NUM_COLUMNS}), got {tables.shape}"
             )
         batch = tables if tables.ndim == 3 else tables[np.newaxis]
-        actions = self.actions(Table(batch)).astype(np.int64, copy=False)
+        chosen, state = self.decide(Table(batch), state, episode_start)
+        actions = chosen.astype(np.int64, copy=False)
         return (actions if tables.ndim == 3 else actions.squeeze(axis=0)), state
+
+    def decide(
+        self, table: Table, state: State | None, episode_start: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.int64], State | None]:
+        """Actions int64 (envs,), and the state for the next call: by default as it came."""
+        return self.actions(table), state
 
     @abstractmethod
     def actions(self, table: Table) -> NDArray[np.int64]:

@@ -38,7 +38,7 @@ class Static(Policy):
 
     def actions(self, table: Table) -> NDArray[np.int64]:
         """The ordering's choice, by CHECKPOINT."""
-        return _displace(table, self.ordering.choose(table), self.index("checkpoint"))
+        return displace(table, self.ordering.choose(table), self.index("checkpoint"))
 
 
 class Kill(Policy):
@@ -63,7 +63,7 @@ class Kill(Policy):
 
     def actions(self, table: Table) -> NDArray[np.int64]:
         """The ordering's choice, by KILL."""
-        return _displace(table, self.ordering.choose(table), self.index("kill"))
+        return displace(table, self.ordering.choose(table), self.index("kill"))
 
 
 class Dynamic(Policy):
@@ -91,9 +91,9 @@ class Dynamic(Policy):
         drain = table.busy & (_weight(table, candidate) > _weight(table, table.runner))
         if "drain" not in self.mechanisms:
             stay_or_switch = np.where(drain, table.runner, candidate)
-            return _displace(table, stay_or_switch, self.index("checkpoint"))
+            return displace(table, stay_or_switch, self.index("checkpoint"))
         mechanism = np.where(drain, self.index("drain"), self.index("checkpoint"))
-        return _displace(table, candidate, mechanism)
+        return displace(table, candidate, mechanism)
 
 
 def _weight(table: Table, slot: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -102,7 +102,7 @@ def _weight(table: Table, slot: NDArray[np.int64]) -> NDArray[np.float64]:
     return remaining * table.value(ESTIMATED_MS, slot)
 
 
-def _displace(
+def displace(
     table: Table, slot: NDArray[np.int64], mechanism: int | NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Action for running ``slot`` (envs,), by ``mechanism`` where another task runs now."""

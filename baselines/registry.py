@@ -1,7 +1,9 @@
 """Which policies exist, and how is one made from its name?
 
 One table of names. To add a rule: write its :class:`~baselines.ordering.Ordering` in a file of its
-own and give it a line here for each way of preempting that makes sense with it.
+own and give it a line here for each way of preempting that makes sense with it. A rule that several
+ways of preempting suit has the way in front of its name; a published scheduler that comes with its
+own bears its plain name.
 """
 
 from __future__ import annotations
@@ -10,17 +12,33 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
 from typing import NamedTuple
 
+from baselines.aurora import Aurora
 from baselines.classic import (
     FirstComeFirstServed,
     HighestPriorityFirst,
     RoundRobin,
     ShortestJobFirst,
 )
+from baselines.deadline import EarliestDeadlineFirst, EdfAdmission, LeastSlackTime
+from baselines.dream import Dream
+from baselines.dysta import Dysta
+from baselines.fair_share import CompletelyFair, Remembering, Stride
+from baselines.lottery import Lottery
+from baselines.moca import Moca
+from baselines.multilevel import MultiLevelFeedback
 from baselines.ordering import Ordering
+from baselines.planaria import Planaria
 from baselines.policy import Policy
 from baselines.preemption import Dynamic, Kill, NonPreemptive, Static
 from baselines.prema import Prema, Token
+from baselines.shortest import (
+    HighestResponseRatioNext,
+    LeastER,
+    ShortestProcessingTime,
+    ShortestRemainingProcessingTime,
+)
 from baselines.uniform import RandomPolicy, Uniform
+from baselines.weighted import WeightedShortest, WeightedShortestRemaining
 from prema_gym.errors import ConfigError, UnknownNameError
 
 POLICIES: dict[str, tuple[type[Policy], type[Ordering]]] = {
@@ -43,6 +61,28 @@ POLICIES: dict[str, tuple[type[Policy], type[Ordering]]] = {
     "kill-token": (Kill, Token),
     "kill-prema": (Kill, Prema),
     "random": (RandomPolicy, Uniform),
+    # Textbook rules beyond the paper's own comparison, each with the preemption it is known for.
+    "np-edf": (NonPreemptive, EarliestDeadlineFirst),
+    "np-hrrn": (NonPreemptive, HighestResponseRatioNext),
+    "static-edf": (Static, EarliestDeadlineFirst),
+    "static-lst": (Static, LeastSlackTime),
+    "static-spt": (Static, ShortestProcessingTime),
+    "static-srpt": (Static, ShortestRemainingProcessingTime),
+    "static-wspt": (Static, WeightedShortest),
+    "static-wsrpt": (Static, WeightedShortestRemaining),
+    "static-least-er": (Static, LeastER),
+    "static-mlfq": (Static, MultiLevelFeedback),
+    "static-lottery": (Static, Lottery),
+    "static-stride": (Remembering, Stride),
+    "static-cfs": (Remembering, CompletelyFair),
+    # Schedulers published after PREMA, reduced to one NPU.
+    "dysta": (Static, Dysta),
+    "dream": (Static, Dream),
+    "moca": (NonPreemptive, Moca),
+    "planaria": (Static, Planaria),
+    "aurora": (NonPreemptive, Aurora),
+    "np-edf-admission": (NonPreemptive, EdfAdmission),
+    "static-edf-admission": (Static, EdfAdmission),
 }
 
 _FCFS_NEVER_PREEMPTS = "no later arrival ever comes before the running task, so it is np-fcfs"
@@ -53,6 +93,9 @@ LEFT_OUT: dict[str, str] = {
     "np-rrb": "tasks that run to their end are served in order of arrival, so it is np-fcfs",
     "dynamic-rrb": "a turn is owed whatever its length, and a drained one would block those behind",
     "kill-rrb": "a task longer than one quantum would be killed at each turn and never finish",
+    "np-srpt": "where nobody is displaced nobody waits half done, so it is np-sjf",
+    "np-spt": "where nobody is displaced nobody waits half done, so it is np-sjf",
+    "static-hrrn": "the ratio of a running task stands still, so tasks would swap at every wake-up",
 }
 """Pairs of ordering and preemption that are not offered, and why."""
 

@@ -11,16 +11,20 @@ from prema_gym.simulator.observation import (
     AGE_MS,
     COLUMNS,
     ESTIMATED_MS,
+    EXECUTED_MS,
     NUM_COLUMNS,
     ORDER,
+    PREEMPT_MS,
     PRESENT,
     PRIORITY,
     QUANTUM_LEFT_MS,
     REMAINING_MS,
+    RESTORE_MS,
     RUNNING,
     SINCE_RUN_MS,
     SLACK_MS,
     TOKEN,
+    WAITED_MS,
 )
 
 Row = dict[str, float]
@@ -64,13 +68,18 @@ def random_tables(seed: int, envs: int, slots: int) -> NDArray[np.float32]:
         rows[:, TOKEN] = rng.choice([0.5, 1, 1.5, 3, 4, 9, 20], count)
         rows[:, ESTIMATED_MS] = rng.choice([1, 2, 4], count)
         rows[:, REMAINING_MS] = np.minimum(rows[:, ESTIMATED_MS], rng.choice([0, 1, 3], count))
-        rows[:, SINCE_RUN_MS] = rng.choice([0, 1, 2], count)
+        rows[:, EXECUTED_MS] = rng.choice([0, 0.25, 0.75, 1, 40], count)
+        rows[:, WAITED_MS] = rng.choice([0, 1, 2], count)
+        rows[:, RESTORE_MS] = rng.choice([0, 0.25], count)
+        rows[:, SINCE_RUN_MS] = rng.choice([0, 1, 2, 20], count)
         rows[:, AGE_MS] = rng.choice([2, 5], count)
         rows[:, SLACK_MS] = rng.choice([-1, 0, 1], count)
         if count and rng.random() < 0.7:
             runner = rng.integers(count)
             rows[runner, RUNNING] = 1
             rows[runner, SINCE_RUN_MS] = 0
+            rows[runner, RESTORE_MS] = 0
+            rows[runner, PREEMPT_MS] = rng.choice([0, 0.25, 0.5])
             rows[runner, QUANTUM_LEFT_MS] = rng.choice([0, 0.1])
         observation[taken] = rows
     return tables

@@ -7,13 +7,24 @@ import pytest
 
 import baselines
 from prema_gym.simulator.observation import (
-    AGE_MS,
-    BATCH_SIZE,
-    CONTEXT_BYTES,
-    PREEMPTIONS,
+    ESTIMATED_MS,
+    EXECUTED_MS,
+    NUM_COLUMNS,
+    ORDER,
+    PREEMPT_MS,
+    PRESENT,
+    PRIORITY,
+    QUANTUM_LEFT_MS,
+    REMAINING_MS,
+    RESTORE_MS,
+    RUNNING,
+    SINCE_RUN_MS,
     SLACK_MS,
+    TOKEN,
+    WAITED_MS,
 )
 from tests.baselines.tables import Row, random_tables, running, table, task
+from tests.baselines.twin import BY_CHANCE, split
 
 TOKEN_POLICIES = [name for name in baselines.names() if name.endswith(("-token", "-prema"))]
 
@@ -73,7 +84,7 @@ def test_a_fresh_set_of_equal_tokens_has_candidates(name: str) -> None:
     assert _act(name, task(order=0, token=3), task(order=1, token=3)) == 0
 
 
-@pytest.mark.parametrize("name", [n for n in baselines.names() if n != "random"])
+@pytest.mark.parametrize("name", [n for n in baselines.names() if n not in BY_CHANCE])
 def test_ties_follow_arrival_not_the_position_in_the_list(name: str) -> None:
     for first in range(3):
         rows = [task(order=(slot - first) % 3) for slot in range(3)]
@@ -88,11 +99,42 @@ def test_a_deadline_reached_or_missed_is_no_error(name: str, slack: float) -> No
     assert _act(name, *rows) in (0, 1)
 
 
-@pytest.mark.parametrize("name", [n for n in baselines.names() if n != "random"])
+DEADLINE = {SLACK_MS, REMAINING_MS}
+WAIT = {WAITED_MS, ESTIMATED_MS}
+READS = {
+    "fcfs": set(),
+    "hpf": {PRIORITY},
+    "sjf": {REMAINING_MS},
+    "rrb": {SINCE_RUN_MS, QUANTUM_LEFT_MS},
+    "token": {TOKEN},
+    "prema": {TOKEN, REMAINING_MS},
+    "edf": DEADLINE,
+    "edf-admission": DEADLINE,
+    "lst": {SLACK_MS, PREEMPT_MS, RESTORE_MS},
+    "spt": {ESTIMATED_MS},
+    "srpt": {ESTIMATED_MS, REMAINING_MS},
+    "least-er": {ESTIMATED_MS, REMAINING_MS},
+    "wspt": {ESTIMATED_MS, PRIORITY},
+    "wsrpt": {REMAINING_MS, PRIORITY},
+    "hrrn": WAIT,
+    "mlfq": {EXECUTED_MS, SINCE_RUN_MS, QUANTUM_LEFT_MS},
+    "stride": {EXECUTED_MS, WAITED_MS, PRIORITY, QUANTUM_LEFT_MS},
+    "cfs": {EXECUTED_MS, WAITED_MS, PRIORITY},
+    "dysta": {REMAINING_MS, SLACK_MS, SINCE_RUN_MS, ESTIMATED_MS},
+    "dream": {*DEADLINE, SINCE_RUN_MS, ESTIMATED_MS},
+    "moca": WAIT | {PRIORITY},
+    "planaria": DEADLINE | {PRIORITY},
+    "aurora": WAIT | {SLACK_MS},
+}
+
+
+@pytest.mark.parametrize("name", [n for n in baselines.names() if n not in BY_CHANCE])
 def test_rules_read_nothing_but_what_they_name(name: str) -> None:
+    way, rule = split(name)
+    reads = READS[rule] | ({ESTIMATED_MS, REMAINING_MS} if way == "dynamic" else set())
     tables = random_tables(seed=5, envs=200, slots=6)
     disguised = tables.copy()
-    for column in (AGE_MS, SLACK_MS, CONTEXT_BYTES, BATCH_SIZE, PREEMPTIONS):
+    for column in set(range(NUM_COLUMNS)) - {PRESENT, RUNNING, ORDER} - reads:
         disguised[:, :, column] = np.random.default_rng(column).random((200, 6))
     policy = baselines.make(name)
     assert np.array_equal(policy.predict(tables)[0], policy.predict(disguised)[0])

@@ -20,9 +20,9 @@ def test_one_table_gives_a_scalar_array_and_a_batch_gives_one_action_each(
     policy: baselines.Policy,
 ) -> None:
     tables = random_tables(seed=1, envs=5, slots=4)
-    actions, state = policy.predict(tables)
+    actions, _ = policy.predict(tables)
     assert isinstance(actions, np.ndarray)
-    assert (actions.shape, actions.dtype, state) == ((5,), np.int64, None)
+    assert (actions.shape, actions.dtype) == ((5,), np.int64)
     action, _ = policy.predict(tables[0])
     assert isinstance(action, np.ndarray)
     assert (action.shape, action.dtype) == ((), np.int64)
@@ -32,14 +32,22 @@ def test_one_table_gives_a_scalar_array_and_a_batch_gives_one_action_each(
 
 def test_predict_takes_every_argument_of_a_trained_model(policy: baselines.Policy) -> None:
     observation = table(task(), running())
-    memory = (np.zeros(3, np.float32),)
     mask = np.array([True, True])
-    plain, _ = policy.predict(observation)
+    plain, memory = policy.predict(observation)
     actions, state = policy.predict(
         observation, memory, np.array([True]), deterministic=False, action_masks=mask
     )
     assert actions == plain
-    assert state is memory
+    assert (state is None) == (memory is None)
+
+
+def test_only_fair_shares_have_a_memory(policy: baselines.Policy) -> None:
+    remembers = policy.name in ("static-stride", "static-cfs")
+    _, state = policy.predict(table(task(), running()))
+    assert (state is not None) == remembers
+    if not remembers:
+        foreign = (np.zeros(3, np.float32),)
+        assert policy.predict(table(task(), running()), foreign)[1] is foreign
 
 
 def test_an_empty_table_gives_action_0(policy: baselines.Policy) -> None:

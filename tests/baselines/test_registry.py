@@ -5,20 +5,30 @@ import pytest
 import baselines
 from baselines.registry import POLICIES
 from prema_gym.errors import ConfigError, PremaError, UnknownNameError
+from tests.baselines.twin import PUBLISHED
 
 
-def test_the_names_are_the_papers_policies_by_preemption_and_random() -> None:
+def test_the_names_are_a_way_of_preempting_and_a_rule_or_a_published_scheduler() -> None:
     families: dict[str, set[str]] = {}
     for name in baselines.names():
         prefix, _, rule = name.partition("-")
         families.setdefault(prefix, set()).add(rule)
+    papers = {"hpf", "sjf", "token", "prema"}
     assert families == {
-        "np": {"fcfs", "hpf", "sjf", "token", "prema"},
-        "static": {"rrb", "hpf", "sjf", "token", "prema"},
-        "dynamic": {"hpf", "sjf", "token", "prema"},
-        "kill": {"hpf", "sjf", "token", "prema"},
+        "np": papers | {"fcfs", "edf", "hrrn", "edf-admission"},
+        "static": papers
+        | {"rrb", "edf", "lst", "spt", "srpt", "wspt", "wsrpt", "least-er"}
+        | {"mlfq", "lottery", "stride", "cfs", "edf-admission"},
+        "dynamic": papers,
+        "kill": papers,
         "random": {""},
+        **{name: {""} for name in ("dysta", "dream", "moca", "planaria", "aurora")},
     }
+
+
+@pytest.mark.parametrize("name", [*PUBLISHED, "np-edf-admission", "static-edf-admission"])
+def test_a_reduction_says_so(name: str) -> None:
+    assert "one-NPU reduction of" in baselines.make(name).rule
 
 
 def test_every_policy_is_described_by_one_sentence_and_a_source() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import baselines
 from tests.baselines.play import NEVER, Task, play
+from tests.baselines.twin import BY_CHANCE, PREMA_SET
 
 # --- four tasks of different priority ------------------------------------------------------------
 # The example of the classic policies: A and C of priority 3, B of 1, D of 9; no quantum ends.
@@ -82,9 +83,7 @@ EQUALS = (Task(0, 4), Task(1, 8), Task(2, 3))  # X, Y, Z
 BY_ARRIVAL, BY_LENGTH = (4, 12, 15), (4, 15, 7)
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in baselines.names() if n not in ("static-rrb", "random")]
-)
+@pytest.mark.parametrize("name", [n for n in PREMA_SET if n != "static-rrb"])
 def test_equal_priorities(name: str) -> None:
     expected = BY_LENGTH if name.endswith(("-sjf", "-prema")) else BY_ARRIVAL
     schedule = play(name, EQUALS)
@@ -244,7 +243,7 @@ def test_the_tile_in_flight_is_finished_first(name: str, completions: tuple[int,
 # --- ties in time --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [n for n in baselines.names() if n != "random"])
+@pytest.mark.parametrize("name", [n for n in baselines.names() if n not in BY_CHANCE])
 def test_tasks_equal_in_everything_are_served_in_their_order(name: str) -> None:
     # A quantum as long as the tasks, so that round robin serves whole tasks too.
     schedule = play(name, [Task(0, 3)] * 3, quantum=3)

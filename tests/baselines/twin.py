@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+import baselines
+from tests.baselines import rival_twin
 from tests.baselines.tables import Row
 
 LEVELS = (1, 3, 9)
+BY_CHANCE = ("random", "static-lottery")  # whose choice no text of a rule foretells
+PUBLISHED = {"dysta": "static", "dream": "static", "planaria": "static"} | {
+    "moca": "np",
+    "aurora": "np",
+}
+
+
+def split(name: str) -> tuple[str, str]:
+    """A policy's name as its way of preempting and its rule."""
+    if name in PUBLISHED:
+        return PUBLISHED[name], name
+    prefix, _, rule = name.partition("-")
+    return prefix, rule
+
+
+PREMA_SET = [
+    name
+    for name in baselines.names()
+    if split(name)[1] in ("fcfs", "rrb", "hpf", "sjf", "token", "prema")
+]
+"""The policies of PREMA's own comparison."""
 
 
 def slow_action(name: str, rows: list[Row], slots: int, mechanisms: tuple[str, ...]) -> int:
     """The action of a policy with default parameters on the present ``rows``."""
     if not rows:
         return 0
-    prefix, rule = name.split("-")
+    prefix, rule = split(name)
     runner = next((row for row in rows if row["running"]), None)
     if prefix == "np" and runner is not None:
         return int(runner["slot"])
@@ -45,6 +68,8 @@ def _wanted(rule: str, rows: list[Row], runner: Row | None) -> Row:
         if runner is not None and (runner["quantum_left_ms"] > 0 or not waiting):
             return runner
         return least(waiting, "since_run_ms", -1)
+    if rule not in ("token", "prema"):
+        return rival_twin.wanted(rule, rows, runner)
     most = max(row["token"] for row in rows)
     threshold = max([level for level in LEVELS if level <= most], default=0)
     candidates = [row for row in rows if row["token"] >= threshold]

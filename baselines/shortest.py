@@ -1,0 +1,101 @@
+"""Who is shortest, and by which length? SPT, SRPT, least E·R and HRRN, cousins of SJF.
+
+With exact estimates SRPT has the least mean turnaround, and least E·R all but the least ANTT. An
+estimate that was too short is a matter of its own: when the work done has reached it, the remaining
+time R is 0 although the task still runs, and each rule says what it does then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.measures import exact, wait_ratio
+from baselines.ordering import Ordering
+from baselines.table import Table
+from prema_gym.simulator.observation import ESTIMATED_MS, PRIORITY, REMAINING_MS
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShortestProcessingTime(Ordering):
+    """SPT: least estimated time of the whole task, whatever has been done of it."""
+
+    sentence = "Run the task with the least estimated time as a whole"
+    source = "textbook (P-SPT); WSPT with weight 1/E, which the ANTT bound is built on"
+
+    def choose(self, table: Table) -> NDArray[np.int64]:
+        """Slot of the least estimated time."""
+        return table.least(table.column(ESTIMATED_MS))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShortestRemainingProcessingTime(Ordering):
+    """SRPT: least estimated remaining time, counted anew when the estimate proves too short.
+
+    SJF (``baselines/classic.py``) takes a task past its estimate to be at its end, so nobody ever
+    displaces it. SRPT believes that there is as much left as it first thought: E.
+    """
+
+    sentence = (
+        "Run the task with the least estimated time remaining, which is the whole estimate again "
+        "for a task that outlives it"
+    )
+    source = "Schrage, Operations Research 16(3), 1968; textbook"
+
+    def choose(self, table: Table) -> NDArray[np.int64]:
+        """Slot of the least remaining time."""
+        remaining = table.column(REMAINING_MS)
+        # R = 0 in a task that is still there: it has executed E or more.
+        return table.least(np.where(remaining > 0, remaining, table.column(ESTIMATED_MS)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeastER(Ordering):
+    """Least E·R: WSRPT with the weight 1/E that ANTT gives a task.
+
+    A task past its estimate has R = 0 and comes first.
+
+    Attributes:
+        by_priority: Weigh by priority as well: least E·R/π, for priority-weighted ANTT.
+    """
+
+    by_priority: bool = False
+
+    sentence = "Run the task with the least E·R, estimated time times time remaining"
+    source = "textbook (WSRPT with weight 1/E); the weighing of Algorithm 3 as an order"
+
+    def choose(self, table: Table) -> NDArray[np.int64]:
+        """Slot of the least E·R."""
+        product = exact(table, REMAINING_MS) * table.column(ESTIMATED_MS)
+        if not self.by_priority:
+            return table.least(product)
+        return table.least(product / np.where(table.present, table.column(PRIORITY), 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class HighestResponseRatioNext(Ordering):
+    """HRRN: highest (W + E)/E, so that a short task overtakes and a long one is not forgotten.
+
+    The ratio of a task that runs stands still, so asked at every wake-up it would swap tasks
+    forever: it is offered non-preemptive only, as it was proposed.
+
+    Attributes:
+        by_priority: Multiply the ratio by the priority weight.
+    """
+
+    by_priority: bool = False
+
+    sentence = "Run the task with the highest response ratio, (waited + estimated) / estimated"
+    source = "Brinch Hansen, IFIP Congress 1971; textbook"
+
+    def choose(self, table: Table) -> NDArray[np.int64]:
+        """Slot of the highest response ratio."""
+        ratio = 1 + wait_ratio(table)
+        return table.least(-ratio * table.column(PRIORITY) if self.by_priority else -ratio)
+
+    @property
+    def settles(self) -> bool:
+        """No: who waits for long enough has the highest ratio."""
+        return False
