@@ -123,6 +123,7 @@ class Clairvoyant:
         mechanisms: CHECKPOINT only.
         rule: What it does, in one sentence.
         source: Where the rule comes from.
+        parameters: None.
     """
 
     mechanisms = ("checkpoint",)
@@ -140,6 +141,7 @@ class Clairvoyant:
         _goal(metric)
         self.metric = metric
         self.name = PREFIX + metric
+        self.parameters: dict[str, object] = {}
         self.rule = (
             f"Run the task that comes first in the order whose schedule has the best {metric}, "
             "found with true times and all arrivals known; checkpoint whichever task runs instead."

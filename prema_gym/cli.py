@@ -21,6 +21,7 @@ from prema_gym.errors import ConfigError, PremaError
 
 if TYPE_CHECKING:
     from prema_gym.evaluation import Progress
+    from prema_gym.listings import Described
     from prema_gym.runs import Decider
 
 # What `evaluate` compares unless told otherwise: the paper's set, in the order of its argument.
@@ -99,6 +100,9 @@ def evaluate(
     sticky_drain: Annotated[
         bool, typer.Option("--sticky-drain", help="A drain, once chosen, lasts to the task's end.")
     ] = False,
+    bounds: Annotated[
+        bool, typer.Option("--bounds", help="Add the clairvoyant optimum, and each one's regret.")
+    ] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="Default: one a core.")] = None,
 ) -> None:
     """Play policies on the same workloads; print metrics with intervals, and ratios."""
@@ -119,6 +123,7 @@ def evaluate(
             slots=slots,
             options=SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain),
             per_workload=per_workload,
+            bounds=bounds,
             threads=threads,
             progress=progress,
         )
@@ -188,10 +193,9 @@ def networks(
 @app.command()
 def policies(format: FormatOption = Format.table) -> None:
     """List the policies: rule, source, mechanisms, parameters."""
-    import baselines
     from prema_gym.listings import policy_rows
 
-    _show(policy_rows(baselines.describe()), format, leave_out=("mechanisms",))
+    _show(policy_rows(_described()), format, leave_out=("mechanisms",))
 
 
 @app.command()
@@ -271,21 +275,53 @@ def split_names(text: str) -> list[str]:
 
 def _policies(text: str, relative_to: str) -> dict[str, Decider]:
     """Make the policies named, and the one compared with first if it is not among them."""
+    import agents
     import baselines
-    from prema_gym.simulator.observation import MECHANISMS
 
-    names = list(baselines.names()) if text.strip() == "all" else split_names(text)
+    everyone = [*baselines.names(), *agents.names()]
+    names = everyone if text.strip() == "all" else split_names(text)
     if relative_to not in names:
         names.insert(0, relative_to)
     made: dict[str, Decider] = {}
     for name in names:
         if name in made:
             raise ConfigError(f"policy {name!r} is named twice")
-        # All mechanisms are on offer, so that drains are decisions that can be counted; `random`
-        # alone would use them all, and keeps to its own.
-        wide = None if name.partition(":")[0] == "random" else MECHANISMS
-        made[name] = baselines.make(name, mechanisms=wide)
+        made[name] = make_policy(name)
     return made
+
+
+def _described() -> list[Described]:
+    """Every policy that has a name, as the listing shows it."""
+    import agents
+    import baselines
+    from prema_gym import clairvoyant
+
+    learned = [agents.load(name) for name in agents.names()]
+    metrics = (name.removeprefix(clairvoyant.PREFIX) for name in clairvoyant.names())
+    return [*baselines.describe(), *learned, *map(clairvoyant.Clairvoyant, metrics)]
+
+
+def make_policy(name: str) -> Decider:
+    """Look up a policy: a rule, a learned one, ``path:FOLDER-OR-FILE``, or ``clairvoyant-METRIC``.
+
+    Raises:
+        PremaError: Nothing is found by that name, or what is found cannot be used.
+    """
+    import agents
+    import baselines
+    from prema_gym import clairvoyant
+    from prema_gym.simulator.observation import MECHANISMS
+
+    if name.startswith("path:"):
+        return agents.load(name.removeprefix("path:"))
+    if name in agents.names():
+        return agents.load(name)
+    if name.startswith(clairvoyant.PREFIX):
+        return clairvoyant.Clairvoyant(name.removeprefix(clairvoyant.PREFIX))
+    # All mechanisms are on offer, so that drains are decisions that can be counted; `random`
+    # alone would use them all, and keeps to its own.
+    wide = None if name.partition(":")[0] == "random" else MECHANISMS
+    return baselines.make(name, mechanisms=wide)
 
 
 def _hardware(path: Path | None) -> Any:  # noqa: ANN401 - NPUConfig, imported late

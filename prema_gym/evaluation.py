@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 
 from prema_gym.bootstrap import RESAMPLES, Bootstrap, interval, mean, times_better
+from prema_gym.bounds import regret
+from prema_gym.clairvoyant import GOALS, best_values
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.metrics import (
     METRICS,
@@ -100,6 +102,8 @@ class PolicyResult:
         unfinished: Tasks that never finished; means over NTT leave them out.
         truncated: Workloads cut off by the decision limit.
         per_workload: Each workload's value by metric, float64 (workloads,); empty unless asked for.
+        regret: By metric, (value − optimum)/optimum with means over workloads, 0 at best; empty
+            unless asked for.
     """
 
     metrics: dict[str, Estimate]
@@ -109,6 +113,7 @@ class PolicyResult:
     unfinished: int
     truncated: int
     per_workload: dict[str, FloatArray] = field(default_factory=dict)
+    regret: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +129,8 @@ class Evaluation:
         workload_digest: SHA-256 of the workloads' arrays: equal digests, equal workloads.
         settings: Plain data for :func:`evaluate_settings`.
         policies: Results by policy, in the order given.
+        optimum: Mean of the best value any schedule of each workload can have with free switches
+            and true times, by metric; empty unless asked for.
     """
 
     scenario: str
@@ -134,6 +141,7 @@ class Evaluation:
     workload_digest: str
     settings: dict[str, Any]
     policies: dict[str, PolicyResult]
+    optimum: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain nested data, the layout of the JSON report; may hold NaN."""
@@ -148,6 +156,8 @@ class Evaluation:
             for m in METRICS
         }
         data["policies"] = {name: _plain(result) for name, result in self.policies.items()}
+        if self.optimum:
+            data["optimum"] = self.optimum
         return data
 
 
@@ -159,6 +169,8 @@ def _plain(result: PolicyResult) -> dict[str, Any]:
         data[f"num_{name}"] = getattr(result, name)
     if result.per_workload:
         data["per_workload"] = {name: v.tolist() for name, v in result.per_workload.items()}
+    if result.regret:
+        data["regret"] = result.regret
     return data
 
 
@@ -175,6 +187,7 @@ def evaluate(
     max_decisions: int = MAX_DECISIONS,
     resamples: int = RESAMPLES,
     per_workload: bool = False,
+    bounds: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
@@ -192,6 +205,7 @@ def evaluate(
         max_decisions: Cut a workload off after so many decisions.
         resamples: Bootstrap resamples.
         per_workload: Keep each workload's values.
+        bounds: Find the clairvoyant optimum of each workload (at most 20 tasks), and regrets.
         threads: Threads that play chunks of workloads; default: one a core.
         progress: Told how far the simulation is, from the calling thread.
 
@@ -240,6 +254,11 @@ def evaluate(
         name: own.summary(base, mechanisms_of(policies[name]), per_workload)
         for name, own in statistics.items()
     }
+    optimum = _optimum(batches, threads) if bounds else {}
+    for result in results.values():
+        for name, best in optimum.items():
+            found = result.metrics[name].mean
+            result.regret[name] = float(regret(GOALS[name].objective, found, best))
     settings = {
         "scenario": _portable(scenario),
         "policies": list(policies),
@@ -252,6 +271,7 @@ def evaluate(
         "max_decisions": max_decisions,
         "resamples": resamples,
         "per_workload": per_workload,
+        "bounds": bounds,
     }
     return Evaluation(
         scenario=scenario.name,
@@ -262,7 +282,16 @@ def evaluate(
         workload_digest=_digest(batches),
         settings=settings,
         policies=results,
+        optimum=optimum,
     )
+
+
+def _optimum(batches: Sequence[WorkloadBatch], threads: int) -> dict[str, float]:
+    """Mean over workloads of the best value any schedule can have, by metric."""
+    return {
+        name: float(np.concatenate([best_values(b, name, threads=threads) for b in batches]).mean())
+        for name in GOALS
+    }
 
 
 def evaluate_settings(

@@ -27,19 +27,33 @@ BATCHES = (1, 4, 16)  # the paper's batch sizes (paper.md, R)
 Rows = list[dict[str, object]]
 
 
-class _Described(Protocol):
+class Described(Protocol):
     """What a policy tells of itself."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What reports call it."""
+        ...
+
     @property
-    def rule(self) -> str: ...
+    def rule(self) -> str:
+        """What it does, in one sentence."""
+        ...
+
     @property
-    def source(self) -> str: ...
+    def source(self) -> str:
+        """Where the rule comes from."""
+        ...
+
     @property
-    def mechanisms(self) -> tuple[str, ...]: ...
+    def mechanisms(self) -> tuple[str, ...]:
+        """The mechanisms it uses."""
+        ...
+
     @property
-    def parameters(self) -> dict[str, object]: ...
+    def parameters(self) -> dict[str, object]:
+        """Value of each parameter."""
+        ...
 
 
 def typical_lengths(network: Network) -> tuple[int, int]:
@@ -102,7 +116,7 @@ def scenario_rows() -> Rows:
     return rows
 
 
-def policy_rows(described: Iterable[_Described]) -> Rows:
+def policy_rows(described: Iterable[Described]) -> Rows:
     """One row a policy: name, rule, source, parameters with their defaults."""
     return [
         {

@@ -129,7 +129,25 @@ def evaluation_tables(evaluation: Evaluation) -> list[Table]:
             cells = [result.metrics[metric.name] for metric in shown]
             texts = map(_main_cell if which == "main" else _detail_cell, cells)
             table.add_row(escape(name), *texts)
-    return [main, detail]
+    return [main, detail, *([_regret_table(evaluation)] if evaluation.optimum else [])]
+
+
+def _regret_table(evaluation: Evaluation) -> Table:
+    """The clairvoyant optimum, and how far every policy stays behind it."""
+    table = _table(
+        "Regret: how far behind the best schedule there is (true times, all arrivals known, free "
+        "switches), in percent of it"
+    )
+    table.add_column("policy", no_wrap=True)
+    titles = {metric.name: metric.title for metric in METRICS}
+    for name in evaluation.optimum:
+        table.add_column(titles[name], justify="right")
+    table.add_row("optimum (value)", *map(number, evaluation.optimum.values()))
+    for policy, result in evaluation.policies.items():
+        # Adding 0 turns the -0 of a policy that attains the optimum into 0.
+        texts = [number(round(100.0 * value, 6) + 0.0) for value in result.regret.values()]
+        table.add_row(escape(policy), *texts)
+    return table
 
 
 def _heading(metric: Metric) -> str:
@@ -188,8 +206,8 @@ def evaluation_notes(evaluation: Evaluation) -> list[str]:
 
 
 def evaluation_records(evaluation: Evaluation) -> list[dict[str, object]]:
-    """One record a policy and metric, SLA curve included (as ``sla_violation_at_n``)."""
-    records = []
+    """One record a policy and metric: SLA curve (``sla_violation_at_n``), regrets, optimum too."""
+    records: list[dict[str, object]] = []
     for policy, result in evaluation.policies.items():
         curve = {f"sla_violation_at_{n}": value for n, value in result.sla_curve.items()}
         for name, estimate in (result.metrics | curve).items():
@@ -205,7 +223,14 @@ def evaluation_records(evaluation: Evaluation) -> list[dict[str, object]]:
                     "ratio_ci95_high": estimate.ratio_ci95[1],
                 }
             )
-    return records
+        records += [_bare(policy, f"regret_{name}", v) for name, v in result.regret.items()]
+    return records + [_bare("optimum", name, v) for name, v in evaluation.optimum.items()]
+
+
+def _bare(policy: str, metric: str, mean: float) -> dict[str, object]:
+    """A record without an interval and a ratio."""
+    rest = ("ci95_low", "ci95_high", "ratio", "ratio_ci95_low", "ratio_ci95_high")
+    return {"policy": policy, "metric": metric, "mean": mean} | dict.fromkeys(rest, math.nan)
 
 
 def per_workload_records(evaluation: Evaluation) -> list[dict[str, object]]:

@@ -29,7 +29,9 @@ class Decider(Protocol):
     ``predict(observation, state=…, episode_start=…, deterministic=…, action_masks=…)`` returns
     ``(actions, state)`` for a batch of observation tables; what the state is belongs to the policy.
     It may be called from several threads at once. An optional attribute ``mechanisms`` (names,
-    default ``("checkpoint",)``) says what the action space must offer.
+    default ``("checkpoint",)``) says what the action space must offer. An optional method
+    ``prepare(simulator)`` is called once the workloads are loaded and returns what is asked in its
+    place (`prema_gym.clairvoyant`).
     """
 
     @property
@@ -92,6 +94,9 @@ def run_policy(simulator: Simulator, policy: Decider, batch: WorkloadBatch) -> O
     """
     _check_policy(policy, simulator)
     simulator.load(batch)
+    prepare = getattr(policy, "prepare", None)
+    if prepare is not None:
+        policy = prepare(simulator)
     actions = np.zeros(simulator.num_envs, np.int64)
     everyone = np.arange(simulator.num_envs)
     episode_start = np.ones(simulator.num_envs, dtype=bool)

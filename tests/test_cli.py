@@ -68,9 +68,48 @@ def test_output_folder_holds_the_report(capsys: pytest.CaptureFixture[str], tmp_
     assert str(folder / "evaluation.json") in err
 
 
+def test_bounds_add_the_optimum_and_regrets(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("static-least-er", "dynamic-prema", "clairvoyant-antt", "clairvoyant-stp")
+    arguments = ("evaluate", "--bounds", "--workloads", "30", "--policies", ",".join(names))
+    _, out, _ = run(capsys, *arguments, "--format", "json")
+    report = json.loads(out)
+    best = report["optimum"]
+    regrets = {name: row["regret"] for name, row in report["policies"].items()}
+    for name, regret in regrets.items():
+        assert set(regret) == set(best)
+        for metric, value in regret.items():
+            assert value is None or value >= -1e-9, f"{name} beats the optimum in {metric}"
+        antt = report["policies"][name]["antt"]["mean"]
+        assert regret["antt"] == pytest.approx(antt / best["antt"] - 1)
+    # What is left for the schedule that is best in a metric is the price of switching.
+    for metric in ("antt", "stp"):
+        own = regrets[f"clairvoyant-{metric}"][metric]
+        assert own == min(row[metric] for row in regrets.values())
+        assert 0 < own < 0.02
+    _, out, _ = run(capsys, *arguments, "--format", "csv")
+    rows = {(row["policy"], row["metric"]): row["mean"] for row in csv.DictReader(io.StringIO(out))}
+    assert float(rows["optimum", "antt"]) == best["antt"]
+    assert float(rows["np-fcfs", "regret_antt"]) == regrets["np-fcfs"]["antt"]
+    _, out, _ = run(capsys, *arguments)
+    assert "optimum (value)" in out
+
+
+def test_more_tasks_than_the_optimum_takes_is_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "many.toml"
+    path.write_text("num_tasks = 21")
+    status, _, err = run(capsys, *FAST, "--bounds", "--scenario", str(path))
+    assert status == 2
+    assert "20" in err
+    assert err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "needles"),
     [
+        (("evaluate", "--policies", "clairvoyant-ant"), ("'ant'", "'antt'")),
+        (("evaluate", "--policies", "path:nowhere"), ("nowhere",)),
         (("evaluate", "--policies", "dynamic-perma"), ("'dynamic-perma'", "'dynamic-prema'")),
         (("evaluate", "--policies", ""), ("policies",)),
         (("evaluate", "--policies", "np-fcfs,np-fcfs"), ("np-fcfs", "twice")),
