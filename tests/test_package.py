@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from prema_gym.hardware.toml_io import read_toml
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -51,9 +53,7 @@ def test_evaluation_needs_no_optional_package() -> None:
 
 
 def test_wheel_holds_exactly_the_three_packages() -> None:
-    import tomllib
-
-    config = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    config = read_toml(ROOT / "pyproject.toml")
     found = config["tool"]["setuptools"]["packages"]["find"]["include"]
     assert found == ["prema_gym*", "baselines*", "agents*"]
     for package in ("prema_gym", "baselines", "agents"):
