@@ -128,13 +128,18 @@ class State(NamedTuple):
     def copy(self) -> State:
         """Return the same arrays, copied."""
         return State(
-            self.env.copy(),
-            self.task.copy(),
+            _copied(self.env),
+            _copied(self.task),
             self.slots.copy(),
             self.observation.copy(),
             self.mask.copy(),
             self.timeline.copy(),
         )
+
+
+def _copied(records: NDArray[np.void]) -> NDArray[np.void]:
+    """Copy records as bytes: NumPy would copy them field by field, twice as slow."""
+    return records.view(np.uint8).copy().view(records.dtype)
 
 
 class EngineOptions(NamedTuple):

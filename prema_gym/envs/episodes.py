@@ -1,0 +1,285 @@
+"""How does a batch of copies go from reset to reset? The core of every environment.
+
+The single environment is a batch of one, the vector environment and the Stable-Baselines3 adapter
+are batches of N: they only differ in how results are handed over. Each copy has a generator of its
+own, and what happens in a copy depends on its seed and actions alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import ArrayLike, NDArray
+
+from prema_gym.envs.ledger import Ledger, LedgerState, Payment
+from prema_gym.envs.records import Records, copy_records
+from prema_gym.envs.settings import EnvSettings, whole_number
+from prema_gym.envs.sources import Drawn, Source, given_source, source_from_options
+from prema_gym.errors import IllegalActionError
+from prema_gym.metrics import IntArray
+from prema_gym.simulator.observation import COLUMNS
+from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator.state import State
+from prema_gym.workloads.catalog import compile_scenario
+
+_NOBODY: IntArray = np.empty(0, np.int64)
+
+
+class Step(NamedTuple):
+    """What one step gave."""
+
+    payment: Payment  # rewards and flags of every copy, in arrays of this step alone
+    ended: IntArray  # (K,) copies whose episode ended in this step
+    ended_mask: NDArray[np.bool_]  # (B,) the same as a mask; only where K > 0
+
+
+class EpisodesState(NamedTuple):
+    """Everything that moves; see :meth:`Episodes.get_state`."""
+
+    simulation: State
+    totals: LedgerState
+    over: NDArray[np.bool_]
+    generators: tuple[Mapping[str, Any], ...]
+
+
+class Episodes:
+    """A batch of copies, each in its own episode.
+
+    Args:
+        settings: What was asked for.
+        num_envs: Copies (B).
+        threads: Threads among which the copies are split.
+
+    Attributes:
+        simulator: The simulations; its arrays are the engine's own memory.
+        rngs: One generator a copy.
+        over: bool (B,), True where an episode has ended and awaits its reset.
+        num_over: How many are over.
+    """
+
+    def __init__(self, settings: EnvSettings, num_envs: int, threads: int = 1) -> None:
+        self.settings = settings
+        self.num_envs = whole_number("num_envs", num_envs)
+        self.threads = min(whole_number("threads", threads), self.num_envs)
+        self.catalog = compile_scenario(settings.checked_scenario)
+        self._source: Source = (
+            Drawn(self.catalog, self.num_envs)
+            if settings.workload is None
+            else given_source(settings.workload, self.catalog, self.num_envs)
+        )
+        self.simulator = self._new_simulator(self._source.max_tasks)
+        self.ledger = Ledger(settings.checked_reward, self.num_envs)
+        self.rngs: list[np.random.Generator] = []
+        self.over = np.zeros(self.num_envs, np.bool_)
+        self.num_over = 0
+        self.ms_per_cycle = 1e3 / self.catalog.hardware.clock_hz
+        self.everyone: IntArray = np.arange(self.num_envs)
+        self._pool: ThreadPoolExecutor | None = None
+
+    def _new_simulator(self, max_tasks: int) -> Simulator:
+        settings = self.settings
+        return Simulator(
+            self.catalog,
+            num_envs=self.num_envs,
+            slots=settings.slots,
+            max_tasks=max_tasks,
+            mechanisms=settings.mechanisms,
+            options=settings.options,
+            oracle=settings.oracle,
+            record_timeline=settings.record_timeline,
+            max_decisions=settings.max_decisions,
+            horizon_ms=settings.horizon_ms,
+        )
+
+    def reset(self, rows: IntArray, options: Mapping[str, Any] | None = None) -> None:
+        """Start a new episode in each copy of ``rows`` and play to its first decision.
+
+        Args:
+            rows: int64 (K,), distinct.
+            options: A workload or scenario fields for these episodes only; see
+                :func:`sources.source_from_options`.
+
+        Raises:
+            ConfigError: Options that are not allowed.
+            WorkloadError: A workload that does not fit.
+        """
+        source = self._source
+        if options:
+            source = source_from_options(options, self.catalog, self.num_envs)
+        if source.max_tasks > self.simulator.max_tasks:
+            self._resize(source.max_tasks)
+        self.simulator.load_arrays(source.workloads(rows, self.rngs), rows)
+        self.ledger.open(rows)
+        if self.num_over:
+            self.over[rows] = False
+            self.num_over = int(np.count_nonzero(self.over))
+
+    def step(self, actions: IntArray) -> Step:
+        """Take one decision in every copy and play to the next.
+
+        Copies that are over stay as they are and get reward 0. A copy that never had a decision to
+        take (its workload was over before one came up) ends in its first step.
+
+        Args:
+            actions: int64 (B,), from :meth:`checked_actions`.
+
+        Raises:
+            IllegalActionError: With ``strict``, an illegal action in a copy that is not over.
+        """
+        if self.settings.strict:
+            self._refuse_illegal(actions)
+        payment = self.ledger.new_payment()
+        ended, new = _NOBODY, self.over
+        num_over = self._play(actions, payment)
+        if num_over > self.num_over:  # who was over still is
+            over = payment.terminated | payment.truncated
+            new = over & ~self.over
+            ended = np.flatnonzero(new)
+            self.over, self.num_over = over, num_over
+        self.ledger.add_others(self.simulator, payment, ended)
+        return Step(payment, ended, new)
+
+    def _play(self, actions: IntArray, payment: Payment) -> int:
+        """Advance and pay every copy; return how many are over."""
+        if self.settings.record_timeline:  # a timeline grows: not for threads
+            self.simulator.step(actions)
+            return self.ledger.settle_range(self.simulator, payment, 0, self.num_envs)
+        if self.threads == 1:
+            return self._play_range(actions, payment, 0, self.num_envs)
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="prema-gym")
+        edges = [self.num_envs * k // self.threads for k in range(self.threads + 1)]
+        futures = [
+            self._pool.submit(self._play_range, actions, payment, first, last)
+            for first, last in pairwise(edges)
+        ]
+        return sum(future.result() for future in futures)
+
+    def _play_range(self, actions: IntArray, payment: Payment, first: int, last: int) -> int:
+        self.simulator.step_range(actions, first, last)
+        return self.ledger.settle_range(self.simulator, payment, first, last)
+
+    def checked_actions(self, actions: ArrayLike) -> IntArray:
+        """Return actions as int64 (B,).
+
+        Raises:
+            IllegalActionError: Another shape, or no whole numbers.
+        """
+        array = np.asarray(actions)
+        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
+            raise IllegalActionError(
+                f"actions must be whole numbers of shape ({self.num_envs},), got {array.dtype} of "
+                f"shape {array.shape}"
+            )
+        return array.astype(np.int64, copy=False)
+
+    def _refuse_illegal(self, actions: IntArray) -> None:
+        mask = self.simulator.mask
+        inside = (actions >= 0) & (actions < mask.shape[1])
+        legal = inside & mask[self.everyone, np.where(inside, actions, 0)]
+        wrong = np.flatnonzero(~(legal | self.over))
+        if wrong.size:
+            copy = int(wrong[0])
+            allowed = np.flatnonzero(mask[copy]).tolist()
+            raise IllegalActionError(
+                f"action {int(actions[copy])} is illegal in copy {copy}; legal now: {allowed}"
+            )
+
+    def records(self, rows: IntArray) -> Records:
+        """Copy what became of some copies, before they are reset."""
+        return copy_records(self.simulator, rows)
+
+    def now_ms(self) -> NDArray[np.float64]:
+        """Time of each copy, float64 (B,) [ms]."""
+        return np.asarray(self.simulator.env["now_cycles"] * self.ms_per_cycle)
+
+    def illegal_actions(self) -> IntArray:
+        """Illegal actions of each copy in its episode, int64 (B,)."""
+        return self.simulator.env["illegal_actions"].copy()
+
+    def get_state(self) -> EpisodesState:
+        """Return a copy of everything that moves, generators included."""
+        return EpisodesState(
+            simulation=self.simulator.get_state(),
+            totals=self.ledger.get_state(),
+            over=self.over.copy(),
+            generators=tuple(rng.bit_generator.state for rng in self.rngs),
+        )
+
+    def set_state(self, state: EpisodesState) -> None:
+        """Continue from a copy made by :meth:`get_state` with the same settings.
+
+        Raises:
+            ConfigError: The state has other sizes.
+        """
+        self.ledger.set_state(state.totals)
+        max_tasks = state.simulation.task.shape[1]
+        if max_tasks != self.simulator.max_tasks:
+            self.simulator = self._new_simulator(max_tasks)
+        self.simulator.set_state(state.simulation)
+        self.over = state.over.copy()
+        self.num_over = int(self.over.sum())
+        for rng, generator in zip(self.rngs, state.generators, strict=True):
+            rng.bit_generator.state = generator
+
+    def _resize(self, max_tasks: int) -> None:
+        """Make room for longer workloads, keeping every copy where it is."""
+        old = self.simulator.get_state()
+        self.simulator = self._new_simulator(max_tasks)
+        task = self.simulator.get_state().task
+        task[:, : old.task.shape[1]] = old.task
+        self.simulator.set_state(old._replace(task=task))
+
+    def close(self) -> None:
+        """End the threads; a later step starts them anew."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Compiled scenarios are large and follow from the settings: rebuilt, not copied.
+        state = (self.simulator.get_state(), self.ledger.get_state(), self.over.copy())
+        arguments = (self.settings, self.num_envs, self.threads)
+        return _rebuild, (*arguments, self.rngs, *state)
+
+
+def _rebuild(
+    settings: EnvSettings,
+    num_envs: int,
+    threads: int,
+    rngs: list[np.random.Generator],
+    simulation: State,
+    totals: LedgerState,
+    over: NDArray[np.bool_],
+) -> Episodes:
+    """Undo :meth:`Episodes.__reduce__`, in a copy or in another process."""
+    episodes = Episodes(settings, num_envs, threads)
+    episodes.set_state(EpisodesState(simulation, totals, over, ()))
+    episodes.rngs = rngs
+    return episodes
+
+
+def observation_space(slots: int) -> spaces.Box:
+    """Space of one observation table: float32 (slots, columns), bounds from the columns.
+
+    Where a column has no bound the largest finite number stands for it: values are always finite,
+    and Gymnasium's checker asks for finite bounds.
+    """
+    most = np.finfo(np.float32).max
+    low, high = (
+        np.clip([getattr(column, end) for column in COLUMNS], -most, most).astype(np.float32)
+        for end in ("low", "high")
+    )
+    return spaces.Box(
+        np.tile(low, (slots, 1)), np.tile(high, (slots, 1)), (slots, len(COLUMNS)), np.float32
+    )
+
+
+def action_space(settings: EnvSettings) -> spaces.Discrete:
+    """Space of one action: mechanism index · slots + slot."""
+    return spaces.Discrete(settings.slots * len(settings.mechanisms))

@@ -1,0 +1,221 @@
+"""How does Stable-Baselines3 train on the native batch? As one of its vectorised environments.
+
+Needs the ``train`` extra. Works with ``MaskablePPO``, ``PPO``, ``DQN``, ``A2C``, ``VecNormalize``,
+``evaluate_policy`` and ``get_action_masks``. What the copies do is described in
+:class:`prema_gym.envs.env.PremaNPUEnv`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from prema_gym.envs.episodes import Episodes, Step, action_space, observation_space
+from prema_gym.envs.render import Renderer
+from prema_gym.envs.settings import EnvSettings
+from prema_gym.envs.vector import RENDER_MODES
+from prema_gym.errors import ConfigError, MissingExtraError, UnknownNameError
+from prema_gym.metrics import METRICS, IntArray
+
+try:
+    from stable_baselines3.common.vec_env import VecEnv, VecMonitor
+except ImportError as error:
+    raise MissingExtraError("prema_gym.envs.sb3", "stable_baselines3", "train") from error
+
+METRIC_NAMES = tuple(metric.name for metric in METRICS)
+
+
+def make_sb3_env(
+    num_envs: int,
+    *,
+    seed: int | None = None,
+    threads: int = 1,
+    monitor_file: str | None = None,
+    **arguments: object,
+) -> VecMonitor:
+    """Make a Stable-Baselines3 environment of ``num_envs`` copies.
+
+    Args:
+        num_envs: Copies.
+        seed: Copy *i* starts from ``seed + i``; None: from fresh entropy. A model's own ``seed``
+            argument, or ``env.seed()``, replaces it.
+        threads: Threads among which the copies are split.
+        monitor_file: Also write reward, length and metrics of each episode to this CSV file.
+        **arguments: As for `PremaNPUEnv`.
+
+    Returns:
+        The copies in a ``VecMonitor``: the last ``info`` of an episode has, under ``"episode"``,
+        its reward ``r``, length ``l``, time ``t`` and every metric by name; beside it
+        ``terminal_observation``, ``TimeLimit.truncated``, and what `PremaNPUEnv` gives in a last
+        step.
+
+    Raises:
+        ConfigError: A value that is not allowed.
+        UnknownNameError: An unknown argument, scenario, reward or mechanism.
+    """
+    env = PremaNPUVecEnv(num_envs, threads=threads, **arguments)
+    if seed is not None:
+        env.seed(seed)
+    return VecMonitor(env, monitor_file, info_keywords=METRIC_NAMES)
+
+
+class PremaNPUVecEnv(VecEnv):
+    """The native batch behind the interface of Stable-Baselines3; made by :func:`make_sb3_env`.
+
+    A copy that ends is reset at once. ``env_method``, ``get_attr`` and ``set_attr`` reach an object
+    per copy (:class:`CopyView`). Only the last ``info`` of an episode holds more than
+    ``TimeLimit.truncated``: building dicts would cost more than the step.
+    """
+
+    def __init__(self, num_envs: int, *, threads: int = 1, **arguments: object) -> None:
+        settings = EnvSettings.of(arguments)
+        if settings.render_mode not in (None, *RENDER_MODES):
+            raise UnknownNameError("render_mode", str(settings.render_mode), RENDER_MODES)
+        self._episodes = Episodes(settings, num_envs, threads)
+        self._renderer = Renderer(settings.render_mode, frames_per_second=10)
+        self._copies = [CopyView(self._episodes, self._renderer, i) for i in range(num_envs)]
+        self._actions: IntArray | None = None
+        super().__init__(num_envs, observation_space(settings.slots), action_space(settings))
+
+    def reset(self) -> NDArray[np.float32]:
+        """Start a new episode in every copy, with the seeds and options set before."""
+        episodes = self._episodes
+        for i, seed in enumerate(self._seeds):
+            if seed is not None or len(episodes.rngs) <= i:
+                rng, _ = gymnasium.utils.seeding.np_random(seed)
+                episodes.rngs[i : i + 1] = [rng]
+        first = self._options[0]
+        if any(options is not first and options != first for options in self._options):
+            raise ConfigError("options must be the same for every copy")
+        episodes.reset(episodes.everyone, first)
+        self._reset_seeds()
+        self._reset_options()
+        self.reset_infos = [
+            {"action_mask": mask, "now_ms": now, "illegal_actions": 0}
+            for mask, now in zip(
+                episodes.simulator.mask.copy(), episodes.now_ms().tolist(), strict=True
+            )
+        ]
+        return episodes.simulator.observation.copy()
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Keep the actions for :meth:`step_wait`."""
+        self._actions = self._episodes.checked_actions(actions)
+
+    def step_wait(
+        self,
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+        """Take one decision in every copy, and reset those that end."""
+        if self._actions is None or not self._episodes.rngs:
+            raise gymnasium.error.ResetNeeded("call reset(), then step_async(), before step_wait()")
+        episodes = self._episodes
+        step = episodes.step(self._actions)
+        self._actions = None
+        infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
+        if step.ended.size:
+            self._fill_last_infos(infos, step)
+            episodes.reset(step.ended)
+        payment = step.payment
+        return (
+            episodes.simulator.observation.copy(),
+            payment.reward.astype(np.float32),
+            payment.terminated | payment.truncated,
+            infos,
+        )
+
+    def _fill_last_infos(self, infos: list[dict[str, Any]], step: Step) -> None:
+        episodes, ended = self._episodes, step.ended
+        records = episodes.records(ended)
+        metrics, tasks = records.metrics(), records.task_arrays()
+        now_ms, illegal = episodes.now_ms(), episodes.illegal_actions()
+        rise = step.payment.rise
+        for k, i in enumerate(ended.tolist()):
+            own = {name: float(values[k]) for name, values in metrics.items()}
+            count = int(records.env["num_tasks"][k])
+            infos[i] = {
+                **own,  # where VecMonitor looks for them
+                "TimeLimit.truncated": bool(step.payment.truncated[i]),
+                "terminal_observation": episodes.simulator.observation[i].copy(),
+                "action_mask": episodes.simulator.mask[i].copy(),
+                "now_ms": float(now_ms[i]),
+                "illegal_actions": int(illegal[i]),
+                "reward_terms": dict(zip(episodes.ledger.names, rise[:, i].tolist(), strict=True)),
+                "episode_metrics": own,
+                "tasks": {name: values[k, :count] for name, values in tasks.items()},
+            }
+
+    def close(self) -> None:
+        """End the threads."""
+        self._episodes.close()
+
+    def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
+        """Return an image of every copy."""
+        images = [copy.render() for copy in self._copies]
+        return [image if isinstance(image, np.ndarray) else None for image in images]
+
+    def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
+        """Return an attribute of some copies."""
+        return [getattr(self._copies[i], attr_name) for i in self._get_indices(indices)]
+
+    def set_attr(
+        self, attr_name: str, value: object, indices: int | Iterable[int] | None = None
+    ) -> None:
+        """Set an attribute of some copies; those of :class:`CopyView` cannot be set."""
+        for i in self._get_indices(indices):
+            setattr(self._copies[i], attr_name, value)
+
+    def env_method(
+        self,
+        method_name: str,
+        *method_args: object,
+        indices: int | Iterable[int] | None = None,
+        **method_kwargs: object,
+    ) -> list[Any]:
+        """Call a method of some copies."""
+        return [
+            getattr(self._copies[i], method_name)(*method_args, **method_kwargs)
+            for i in self._get_indices(indices)
+        ]
+
+    def env_is_wrapped(
+        self,
+        wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]],
+        indices: int | Iterable[int] | None = None,
+    ) -> list[bool]:
+        """Return False for each: the copies are not wrapped one by one."""
+        return [False for _ in self._get_indices(indices)]
+
+
+class CopyView:
+    """What ``env_method`` and ``get_attr`` see of one copy."""
+
+    def __init__(self, episodes: Episodes, renderer: Renderer, index: int) -> None:
+        self._episodes = episodes
+        self._renderer = renderer
+        self._index = index
+
+    @property
+    def render_mode(self) -> str | None:
+        """The render mode of all copies."""
+        return self._episodes.settings.render_mode
+
+    @property
+    def settings(self) -> EnvSettings:
+        """The settings of all copies."""
+        return self._episodes.settings
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return the legal actions, bool (actions,)."""
+        return np.array(self._episodes.simulator.mask[self._index])
+
+    def timeline(self) -> IntArray:
+        """Return who ran when; see `PremaNPUEnv.timeline`."""
+        return self._episodes.simulator.timeline(self._index)
+
+    def render(self) -> str | NDArray[np.uint8] | None:
+        """Return a text or an image of the episode so far."""
+        return self._renderer.render(self._episodes.simulator, self._index)

@@ -1,0 +1,129 @@
+"""Where does the workload of an episode come from? Drawn from a scenario, or given.
+
+A source fills the arrays for some copies of a batch. All randomness of an episode is drawn here,
+from the copy's own generator; a given workload draws nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from prema_gym._jit import direct
+from prema_gym.envs.settings import WorkloadLike, check_workload_type
+from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
+from prema_gym.metrics import IntArray
+from prema_gym.workloads.catalog import Catalog, compile_scenario
+from prema_gym.workloads.generate import NUM_UNIFORMS, draw_uniforms, generate
+from prema_gym.workloads.storage import load_workload
+from prema_gym.workloads.workload import Workload, WorkloadArrays, WorkloadBatch, empty_arrays
+
+OVERRIDES = ("num_tasks", "arrival", "window_ms", "burst_size", "priorities", "sla_factor")
+"""Fields of a scenario that ``reset(options=…)`` may change for one episode: how workloads are
+drawn. The networks and the machine are what the environment was made with."""
+
+Generators = Sequence[np.random.Generator]
+
+
+class Source(Protocol):
+    """Fills workload arrays."""
+
+    @property
+    def max_tasks(self) -> int:
+        """Most tasks a workload has."""
+        ...
+
+    def workloads(self, rows: IntArray, rngs: Generators) -> WorkloadArrays:
+        """Return the next workload of each copy in ``rows``, in the first K rows of arrays."""
+        ...
+
+
+class Drawn:
+    """Workloads drawn from a scenario, as ``prema_gym.workloads.sample`` draws them.
+
+    Args:
+        catalog: The compiled scenario.
+        num_envs: Copies (B): room is made once, for all of them.
+    """
+
+    def __init__(self, catalog: Catalog, num_envs: int) -> None:
+        self.max_tasks = catalog.scenario.num_tasks
+        self._uniforms = np.empty((num_envs, self.max_tasks, NUM_UNIFORMS))
+        self._rows = np.arange(num_envs)
+        self._catalog = catalog.arrays
+        self._arrays = empty_arrays(num_envs, self.max_tasks)
+        self._generate = direct(generate, self._catalog, self._uniforms, self._rows, self._arrays)
+
+    def workloads(self, rows: IntArray, rngs: Generators) -> WorkloadArrays:
+        """Draw for each copy from its own generator, which alone advances."""
+        for k, row in enumerate(rows.tolist()):
+            self._uniforms[k] = draw_uniforms(rngs[row], self.max_tasks)
+        count = rows.size
+        self._generate(self._catalog, self._uniforms[:count], self._rows[:count], self._arrays)
+        return self._arrays
+
+
+@dataclass(frozen=True)
+class Given:
+    """The same workloads in every episode: one row for all copies, or one for each."""
+
+    batch: WorkloadBatch
+
+    @property
+    def max_tasks(self) -> int:
+        """Tasks of the longest workload."""
+        return int(self.batch.num_tasks.max())
+
+    def workloads(self, rows: IntArray, rngs: Generators) -> WorkloadArrays:
+        """Copy the rows asked for; no generator is used."""
+        chosen = rows if len(self.batch) > 1 else np.zeros_like(rows)
+        return WorkloadArrays._make(array[chosen] for array in self.batch.arrays)
+
+
+def given_source(workload: WorkloadLike, catalog: Catalog, num_envs: int) -> Given:
+    """Return a source for a workload that a user hands over.
+
+    Raises:
+        WorkloadError: It does not belong to the scenario, or is a batch with another number of rows
+            than there are copies.
+        ConfigError: A file that cannot be read.
+    """
+    if isinstance(workload, str | os.PathLike):
+        workload = load_workload(workload, catalog)
+    batch = WorkloadBatch.of([workload]) if isinstance(workload, Workload) else workload
+    if len(batch) not in (1, num_envs):
+        raise WorkloadError(f"a batch of {len(batch)} workloads for {num_envs} copies")
+    catalog.check(batch)
+    return Given(batch)
+
+
+def source_from_options(options: Mapping[str, Any], catalog: Catalog, num_envs: int) -> Source:
+    """Return the source that ``reset(options=…)`` asks for.
+
+    Args:
+        options: ``{"workload": …}``, or fields of the scenario to change (:data:`OVERRIDES`).
+        catalog: The environment's.
+        num_envs: Copies.
+
+    Raises:
+        UnknownNameError: Another key.
+        ConfigError: A value that is not allowed, or a workload together with scenario fields.
+        WorkloadError: A workload that does not fit.
+    """
+    for key in options:
+        if key != "workload" and key not in OVERRIDES:
+            raise UnknownNameError("reset option", str(key), ("workload", *OVERRIDES))
+    if "workload" not in options:
+        changed = dict(options)
+        if isinstance(changed.get("priorities"), list):
+            changed["priorities"] = tuple(changed["priorities"])
+        return Drawn(compile_scenario(replace(catalog.scenario, **changed)), num_envs)
+    if len(options) > 1:
+        others = ", ".join(key for key in options if key != "workload")
+        raise ConfigError(f"a workload is drawn or given, not both: leave out {others}")
+    check_workload_type(options["workload"])
+    return given_source(options["workload"], catalog, num_envs)

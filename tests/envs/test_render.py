@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import copy
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from prema_gym.envs.render import Renderer
+from prema_gym.envs.text_view import LEGEND
+from prema_gym.envs.view import view
+from prema_gym.errors import ConfigError, MissingExtraError
+from prema_gym.workloads import TaskSpec
+from tests.envs.helpers import chooser, go_on, play, single, tasks, vector
+from tests.envs.windows import windows
+
+# A long task; a short, urgent one that arrives while it runs; and one that misses its deadline.
+THREE = tasks(
+    TaskSpec(network="googlenet", batch=4),
+    TaskSpec(network="alexnet", arrival_ms=0.5, priority=9),
+    TaskSpec(network="alexnet", arrival_ms=0.6, deadline_ms=0.7),
+)
+
+
+def test_what_there_is_to_see() -> None:
+    env = single(workload=THREE, record_timeline=True)
+    _, info = env.reset()
+    env.step(1)  # checkpoint task 0, run task 1
+    episode = view(env._episodes.simulator, 0)
+    assert episode.slots[:2] == (0, 1)
+    assert episode.running_slot == 1
+    first = episode.tasks[0]
+    assert (first.network, first.batch_size, first.priority) == ("googlenet", 4, 1)
+    assert len(first.runs) == len(first.checkpoints) == 1
+    assert first.runs[0][0] == 0.0
+    assert first.runs[0][1] == first.checkpoints[0][0]
+    assert not first.finished
+    assert first.end_ms == episode.now_ms
+    _, info = play(env, go_on)
+    episode = view(env._episodes.simulator, 0)
+    assert [task.finished for task in episode.tasks] == [True] * 3
+    assert [task.late for task in episode.tasks] == [False, False, True]
+    for task, end in zip(episode.tasks, info["tasks"]["completion_cycles"], strict=True):
+        assert task.end_ms == pytest.approx(end / 700_000)
+    assert "3 of 3 tasks have arrived, 3 finished" in episode.headline
+
+
+def test_slots_name_the_tasks_that_sit_there() -> None:
+    """The table tells tasks apart by rank only; the engine's own slots say who they are."""
+    env = single(record_timeline=True)
+    choose = chooser(0)
+    for seed in range(5):
+        observation, info = env.reset(seed=seed)
+        over = False
+        while not over:
+            own = env._episodes.simulator._state.slots[0].tolist()
+            shown = view(env._episodes.simulator, 0).slots
+            assert [-1 if index is None else index for index in shown] == own
+            step = env.step(choose(observation, info["action_mask"]))
+            observation, _, terminated, truncated, info = step
+            over = terminated or truncated
+
+
+def test_text() -> None:
+    env = single(workload=THREE, render_mode="ansi")
+    env.reset()
+    for action in (0, 1):
+        env.step(action)
+    text = env.render()
+    assert isinstance(text, str)
+    lines = text.splitlines()
+    assert lines[0].startswith("0.875 ms: 3 of 3")
+    assert lines[0].endswith("2 decisions")
+    assert lines[2].split()[:4] == ["slot", "task", "token", "est."]
+    rows = {line.split()[0]: line for line in lines[3:6]}
+    assert "▶" in rows["1"]
+    assert "1 alexnet ×1 π=9" in rows["1"]
+    assert "▶" not in rows["0"] + rows["2"]
+    chart = [line for line in lines[7:] if "π=" in line]
+    assert len(chart) == 3
+    assert "█" in chart[0]
+    assert chart[0].rstrip().endswith("·"), "task 0 was preempted and waits"
+    assert chart[1].rstrip().endswith("█"), "task 1 runs"
+    assert "|" in chart[2], "the deadline of task 2 has passed"
+    assert "█" not in chart[2]
+    assert lines[-1] == LEGEND
+    _, _ = play(env, go_on)
+    assert isinstance(env.render(), str), "also at the end, with an empty table"
+
+
+def test_images() -> None:
+    env = single(workload=THREE, render_mode="rgb_array")
+    env.reset()
+    frames = [env.render()]
+    for action in (0, 1, 1):
+        env.step(action)
+        frames.append(env.render())
+    for frame in frames:
+        assert isinstance(frame, np.ndarray)
+        assert frame.dtype == np.uint8
+        assert frame.ndim == 3
+        assert frame.shape[2] == 3
+        assert frame.shape == frames[0].shape  # type: ignore[union-attr] - as a video needs
+        assert 0.5 < (frame == 255).mean() < 0.99, "ink on white"
+    for one, other in pairwise(frames):
+        assert not np.array_equal(one, other)
+    again = single(workload=THREE, render_mode="rgb_array")
+    again.reset()
+    np.testing.assert_array_equal(again.render(), frames[0])
+    envs = vector(2, workload=THREE, render_mode="rgb_array")
+    envs.reset()
+    images = envs.render()
+    assert images is not None
+    np.testing.assert_array_equal(images[1], frames[0])
+
+
+def test_windows() -> None:
+    with windows() as shown:
+        env = single(workload=THREE, render_mode="human")
+        env.reset()
+        env.step(0)
+        assert env.render() is None
+        assert shown == [1, 1, 1], "reset and step draw by themselves, into one window"
+        twin = copy.deepcopy(env)
+        twin.step(0)
+        assert shown[-1] == 2, "a copy opens its own"
+        pickle.dumps(env)
+        env.close()
+        env.close()
+        env.reset()
+        assert shown[-1] in (1, 3)
+        env.close()
+        twin.close()
+
+
+def test_no_window_is_a_clear_error() -> None:
+    env = single(render_mode="human")
+    with pytest.raises(ConfigError, match=r"'human' needs a window.*'agg' has none"):
+        env.reset()
+
+
+def test_no_matplotlib_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = single(render_mode="rgb_array")
+    env.reset(seed=0)
+    for name in ("matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(__import__("sys").modules, name, None)
+    with pytest.raises(MissingExtraError, match=r"prema-gym\[plot\]"):
+        env.render()
+    window = Renderer("human", 10)
+    with pytest.raises(MissingExtraError, match=r"prema-gym\[plot\]"):
+        window.render(env._episodes.simulator, 0)
+
+
+def test_no_mode_is_a_warning() -> None:
+    env = single()
+    env.reset(seed=0)
+    with pytest.warns(UserWarning, match="make the environment with render_mode='ansi'"):
+        assert env.render() is None

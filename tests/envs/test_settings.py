@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from prema_gym.envs import EnvSettings, PremaNPUEnv, PremaNPUVectorEnv
+from prema_gym.envs.rewards import BALANCED, Reward
+from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
+from prema_gym.workloads import Scenario, sample, save_workload, scenarios
+from tests.envs.helpers import SMALL, catalog, single, vector
+
+
+@pytest.mark.small
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"scenario": "papper"}, "did you mean 'paper'"),
+        ({"scenario": 3}, "scenario must be a name"),
+        ({"scenario": {"num_task": 3}}, "did you mean 'num_tasks'"),
+        ({"scenario": {"num_tasks": 0}}, "num_tasks"),
+        ({"slots": 0}, "slots must be a whole number of at least 1, got 0"),
+        ({"slots": 2.0}, "slots must be a whole number"),
+        ({"slots": True}, "slots must be a whole number"),
+        ({"reward": "annt"}, "did you mean 'antt'"),
+        ({"reward": {}}, "reward must be a name"),
+        ({"reward": {"antt": 0}}, "other than 0"),
+        ({"reward": {"antt": float("nan")}}, "finite number"),
+        ({"reward": {"antt": "1"}}, "finite number"),
+        ({"reward": {"balanced": 1}}, "unknown reward term 'balanced'"),
+        ({"mechanisms": ()}, "one or more different names"),
+        ({"mechanisms": ("kill", "kill")}, "one or more different names"),
+        ({"mechanisms": ("checkpiont",)}, "did you mean 'checkpoint'"),
+        ({"mechanisms": 1}, "mechanisms must be a list of names"),
+        ({"oracle": 1}, "oracle must be True or False"),
+        ({"strict": "yes"}, "strict must be True or False"),
+        ({"workload": 7}, "workload must be"),
+        ({"max_decisions": 0}, "max_decisions must be a whole number of at least 1"),
+        ({"max_decisions": 1.5}, "max_decisions must be a whole number"),
+        ({"horizon_ms": 0.0}, "horizon_ms must be positive"),
+        ({"horizon_ms": float("inf")}, "horizon_ms must be positive and finite"),
+        ({"horizon_ms": "1"}, "horizon_ms must be a number"),
+        ({"token_wait": "sometimes"}, "unknown token_wait"),
+        ({"render_mode": "rgb_aray"}, "did you mean 'rgb_array'"),
+        ({"slot": 3}, "unknown argument 'slot' in the environment; did you mean 'slots'"),
+        ({"max_episode_steps": 3}, "unknown argument 'max_episode_steps'"),
+    ],
+)
+def test_a_value_that_is_not_allowed_is_a_clear_error(
+    arguments: dict[str, Any], message: str
+) -> None:
+    for make in (PremaNPUEnv, PremaNPUVectorEnv):
+        with pytest.raises(ConfigError) as error:
+            make(**arguments)
+        assert message in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.small
+def test_vector_arguments_are_checked_too() -> None:
+    for arguments in ({"num_envs": 0}, {"num_envs": 2.5}, {"threads": 0}):
+        with pytest.raises(ConfigError, match="whole number of at least 1"):
+            PremaNPUVectorEnv(**arguments)
+    for mode in ("SameStepp", gymnasium.vector.AutoresetMode.DISABLED):
+        with pytest.raises(UnknownNameError, match="SameStep"):
+            PremaNPUVectorEnv(2, autoreset_mode=mode)
+    with pytest.raises(UnknownNameError, match="render_mode"):
+        PremaNPUVectorEnv(2, render_mode="human")
+
+
+@pytest.mark.small
+def test_a_scenario_may_come_in_any_form(tmp_path: Path) -> None:
+    path = tmp_path / "small.toml"
+    SMALL.to_toml(path)
+    through_json = json.loads(json.dumps(SMALL.to_dict()))
+    for form in (SMALL, path, str(path), SMALL.to_dict(), through_json):
+        assert EnvSettings(scenario=form).scenario == SMALL
+    assert EnvSettings().scenario == scenarios.get("paper")
+
+
+@pytest.mark.small
+def test_settings_are_kept_in_one_form_and_frozen() -> None:
+    settings = EnvSettings(mechanisms=["kill"], reward="balanced", render_mode="ansi")
+    assert settings.mechanisms == ("kill",)
+    assert settings.reward == Reward(weights=BALANCED)
+    assert settings.record_timeline, "a picture needs the timeline"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        settings.slots = 3  # type: ignore[misc]
+
+
+def test_the_spec_goes_through_json(tmp_path: Path) -> None:
+    path = tmp_path / "workload.json"
+    save_workload(path, sample(catalog(), np.random.default_rng(5)), catalog())
+    kwargs = {
+        "scenario": SMALL,
+        "slots": 4,
+        "reward": {"antt": 1.0, "fairness": 2.0},
+        "mechanisms": ("checkpoint", "kill"),
+        "workload": str(path),
+        "max_decisions": 50,
+    }
+    env = gymnasium.make("PremaNPU-v0", **kwargs)
+    assert env.spec is not None
+    again = gymnasium.make(gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json()))
+    assert again.unwrapped.settings == env.unwrapped.settings  # type: ignore[attr-defined]
+    one, two = env.reset(seed=0)[0], again.reset(seed=1)[0]
+    np.testing.assert_array_equal(one, two)  # the workload is given
+
+    envs = gymnasium.make_vec("PremaNPU-v0", num_envs=3, autoreset_mode="SameStep", **kwargs)
+    assert envs.spec is not None
+    spec = gymnasium.envs.registration.EnvSpec.from_json(envs.spec.to_json())
+    same = gymnasium.make_vec(spec)
+    assert same.num_envs == 3
+    assert same.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.SAME_STEP
+
+
+def test_a_workload_of_another_scenario_is_refused() -> None:
+    other = Scenario(networks=("vgg-16", "resnet-50"), batch_sizes=(2,), num_tasks=3)
+    from prema_gym.workloads import compile_scenario
+
+    foreign = sample(compile_scenario(other), np.random.default_rng(0))
+    with pytest.raises(WorkloadError):
+        single(workload=foreign)
+    with pytest.raises(WorkloadError):
+        single().reset(options={"workload": foreign})
+
+
+def test_a_batch_of_workloads_needs_one_row_a_copy() -> None:
+    from prema_gym.workloads import sample_batch
+
+    batch = sample_batch(catalog(), range(3))
+    with pytest.raises(WorkloadError, match="a batch of 3 workloads for 2 copies"):
+        vector(2, workload=batch)
+    with pytest.raises(WorkloadError, match="3 workloads"):
+        single(workload=batch)
+    envs = vector(3, workload=batch)
+    observations, _ = envs.reset()
+    for i in range(3):
+        own, _ = single(workload=batch.row(i)).reset()
+        np.testing.assert_array_equal(observations[i], own)
