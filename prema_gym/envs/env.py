@@ -46,9 +46,9 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     | slot, a later mechanism | run it, preempting by that mechanism | and another task runs |
 
     The running task finishes its tile; then "checkpoint" saves its context, which is restored when
-    it runs again, and "kill" throws its progress away. "drain" lets it go on: the question comes
-    again at the next wake-up or, with ``sticky_drain``, not before it has ended and the named task
-    has started.
+    it runs again, and "kill" throws its progress away. "drain" lets it go on: no question comes
+    before it has ended and the named task has started (with ``sticky_drain=False`` the question
+    comes again at the next wake-up).
 
     An illegal action goes on with the running task, else runs the task that arrived first; it is
     counted in ``info["illegal_actions"]``. With ``strict=True`` it raises `IllegalActionError`. The
@@ -145,7 +145,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     | horizon_ms | float or None [ms] | None | truncate at the first decision from this time on |
     | strict | bool | False | raise on illegal actions |
     | token_wait | "since_wakeup", "total", "since_run" | "since_wakeup" | which wait earns tokens |
-    | sticky_drain | bool | False | a drain holds until the running task has ended |
+    | sticky_drain | bool | True | a drain holds until the running task has ended |
     | record_timeline | bool | False | keep who ran when, for ``timeline()``; on when rendering |
     | render_mode | "ansi", "rgb_array", "human" | None | a table and a Gantt chart, or a picture |
 

@@ -126,7 +126,7 @@ class Episodes:
         take (its workload was over before one came up) ends in its first step.
 
         Args:
-            actions: int64 (B,), from :meth:`checked_actions`.
+            actions: int64 (B,), contiguous, from :meth:`checked_actions`.
 
         Raises:
             IllegalActionError: With ``strict``, an illegal action in a copy that is not over.
@@ -176,7 +176,7 @@ class Episodes:
                 f"actions must be whole numbers of shape ({self.num_envs},), got {array.dtype} of "
                 f"shape {array.shape}"
             )
-        return array.astype(np.int64, copy=False)
+        return np.ascontiguousarray(array, np.int64)
 
     def _refuse_illegal(self, actions: IntArray) -> None:
         mask = self.simulator.mask

@@ -50,7 +50,8 @@ class EnvSettings:
         horizon_ms: Truncate at the first decision from this time on [ms]; None: never.
         strict: Raise on an illegal action instead of counting it.
         token_wait: Which wait earns tokens; see `SchedulerOptions`.
-        sticky_drain: A DRAIN holds until the running task has ended; see `SchedulerOptions`.
+        sticky_drain: A DRAIN holds until the running task has ended; see `SchedulerOptions`. True
+            here: a drain that is asked again at every wake-up would be the same as going on.
         record_timeline: Keep who ran when. Always so with a render mode.
         render_mode: "ansi", "rgb_array", "human" or None.
 
@@ -69,7 +70,7 @@ class EnvSettings:
     horizon_ms: float | None = None
     strict: bool = False
     token_wait: str = "since_wakeup"
-    sticky_drain: bool = False
+    sticky_drain: bool = True
     record_timeline: bool = False
     render_mode: str | None = None
 

@@ -17,10 +17,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from prema_gym._jit import direct
 from prema_gym.errors import ConfigError, IllegalActionError, UnknownNameError, WorkloadError
 from prema_gym.simulator import engine, rules
 from prema_gym.simulator.observation import MECHANISMS, NUM_COLUMNS
@@ -147,6 +149,19 @@ class Simulator:
             num_envs, max_tasks, slots, NUM_COLUMNS, self.num_actions, 2 * self._slices_per_step
         )
         self._all_rows = np.arange(num_envs, dtype=np.int64)
+        self._bind()
+
+    def _bind(self) -> None:
+        """Look the compiled code up once for the types of this simulator's arrays."""
+        fixed = (self._state, self.catalog.table, self._options)
+        self._advance = direct(engine.advance, *fixed, self._all_rows, 0, 0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_advance"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._bind()
 
     @property
     def num_actions(self) -> int:
@@ -272,8 +287,11 @@ class Simulator:
             future.result()
 
     def step_range(self, actions: NDArray[np.int64], first: int, last: int) -> None:
-        """Do what :meth:`step` does for the environments ``[first, last)`` only, unchecked."""
-        engine.advance(self._state, self.catalog.table, self._options, actions, first, last)
+        """Do what :meth:`step` does for the environments ``[first, last)`` only, unchecked.
+
+        ``actions`` must be int64 (B,) and contiguous: compiled code takes it on trust.
+        """
+        self._advance(self._state, self.catalog.table, self._options, actions, first, last)
 
     def _checked(self, actions: ArrayLike) -> NDArray[np.int64]:
         array = np.asarray(actions)
@@ -286,7 +304,7 @@ class Simulator:
             raise WorkloadError("no workload is loaded: call load() before step()")
         if self.record_timeline:
             self._make_room_for_slices()
-        return array.astype(np.int64, copy=False)
+        return np.ascontiguousarray(array, np.int64)
 
     def _make_room_for_slices(self) -> None:
         timeline = self._state.timeline

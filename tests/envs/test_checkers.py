@@ -25,7 +25,7 @@ GRID: list[dict[str, Any]] = [
     {"scenario": "light", "oracle": True},
     {"scenario": ONE_TASK},
     {"mechanisms": ("checkpoint", "kill")},
-    {"mechanisms": ALL_MECHANISMS, "sticky_drain": True},
+    {"mechanisms": ALL_MECHANISMS, "sticky_drain": False},
     {"mechanisms": ("kill",), "max_decisions": 40},
     {"max_decisions": None, "horizon_ms": 5.0},
     {"record_timeline": True, "token_wait": "total"},
