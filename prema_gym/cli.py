@@ -6,6 +6,7 @@ one plain line and exit status 2.
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,8 @@ import prema_gym
 from prema_gym.errors import ConfigError, PremaError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from prema_gym.evaluation import Progress
     from prema_gym.listings import Described
     from prema_gym.runs import Decider
@@ -29,8 +32,10 @@ DEFAULT_POLICIES = (
     "np-fcfs,np-hpf,np-sjf,np-token,np-prema,static-rrb,static-hpf,static-sjf,static-token,"
     "static-prema,dynamic-sjf,dynamic-prema,kill-sjf,kill-prema,random"
 )
-# Columns of a table that is not printed on a terminal; on one, its own width counts.
+# Columns of a table that is not printed on a terminal, unless COLUMNS says otherwise.
 PIPE_WIDTH = 120
+# What the comparison needs to show values and ratios side by side.
+FULL_WIDTH = 110
 
 # Typer brings its own copy of Click, older ones use the package: both are reached through a child.
 UsageProblem: type[typer.BadParameter] = next(
@@ -75,7 +80,10 @@ def _root(
 def evaluate(
     policies: Annotated[
         str,
-        typer.Option(help="Names from `prema-gym policies`, separated by commas, or `all`."),
+        typer.Option(
+            help="Names from `prema-gym policies`, separated by commas, or `all`; parameters "
+            "follow a colon (dysta:beta=0.05); path:FOLDER is a training run."
+        ),
     ] = DEFAULT_POLICIES,
     scenario: ScenarioOption = "paper",
     workloads: Annotated[int, typer.Option(min=1, help="Workloads to play (the paper: 25).")] = 200,
@@ -88,7 +96,11 @@ def evaluate(
         Path | None, typer.Option(help="Folder for evaluation.json and .csv, made if absent.")
     ] = None,
     per_workload: Annotated[
-        bool, typer.Option("--per-workload", help="Add each workload's values.")
+        bool,
+        typer.Option(
+            "--per-workload",
+            help="Each workload's values: added to JSON and to --output, in place of means in CSV.",
+        ),
     ] = False,
     oracle: Annotated[
         bool, typer.Option("--oracle", help="Show policies true times in place of estimates.")
@@ -100,6 +112,9 @@ def evaluate(
     sticky_drain: Annotated[
         bool, typer.Option("--sticky-drain", help="A drain, once chosen, lasts to the task's end.")
     ] = False,
+    max_decisions: Annotated[
+        int, typer.Option(min=1, help="Cut a workload off after so many decisions.")
+    ] = 100_000,
     bounds: Annotated[
         bool, typer.Option("--bounds", help="Add the clairvoyant optimum, and each one's regret.")
     ] = False,
@@ -111,6 +126,10 @@ def evaluate(
     from prema_gym.simulator.simulator import SchedulerOptions
     from prema_gym.workloads import scenarios
 
+    if per_workload and format is Format.table and output is None:
+        raise ConfigError("--per-workload shows nothing in a table: add --format or --output DIR")
+    if output is not None:
+        report.check_folder(output)
     chosen = _policies(policies, relative_to)
     with _progress() as progress:
         result = run(
@@ -123,12 +142,13 @@ def evaluate(
             slots=slots,
             options=SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain),
             per_workload=per_workload,
+            max_decisions=max_decisions,
             bounds=bounds,
             threads=threads,
             progress=progress,
         )
     if format is Format.table:
-        _print_tables(report.evaluation_tables(result))
+        _print_tables(report.evaluation_tables(result, narrow=_console().width < FULL_WIDTH))
     elif format is Format.json:
         sys.stdout.write(report.to_json(result.to_dict()))
     else:
@@ -187,7 +207,9 @@ def networks(
     """List the networks: layers, MACs, weights, isolated and estimated times at batch 1, 4, 16."""
     from prema_gym.listings import network_rows
 
-    _show(network_rows(_hardware(hardware)), format, leave_out=("source",))
+    estimates = tuple(f"est b{batch}" for batch in (1, 4, 16))
+    too_wide = () if _console().width >= FULL_WIDTH else ("layers", "lengths", *estimates)
+    _show(network_rows(_hardware(hardware)), format, leave_out=("source", *too_wide))
 
 
 @app.command()
@@ -237,6 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; mistakes of the caller exit with status 2 and one line."""
     try:
         status = app(args=arguments, standalone_mode=False)
+        sys.stdout.flush()
     except UsageProblem as error:
         given = shlex.join(sys.argv[1:] if arguments is None else arguments)
         _fail(f"{error.format_message()} (given: {given})")
@@ -248,6 +271,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:  # the reader went away, as `head` does
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        # What is still buffered would fail again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _fail(f"cannot write the result: {error.strerror}")
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -348,11 +375,17 @@ def _show(
 
 
 def _print_tables(tables: Sequence[Any]) -> None:
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    console = _console()
     for table in tables:
         console.print(table)
+
+
+def _console() -> Console:
+    """Standard output as Rich sees it: as wide as the terminal, or as COLUMNS says."""
+    from rich.console import Console
+
+    fixed = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    return Console(width=fixed)
 
 
 @contextmanager

@@ -228,6 +228,10 @@ def evaluate(
     if workloads > MAX_WORKLOADS:
         raise ConfigError(f"workloads must be at most {MAX_WORKLOADS}, given {workloads}")
     options = SchedulerOptions() if options is None else options
+    if options.sticky_drain and not any("drain" in mechanisms_of(p) for p in policies.values()):
+        raise ConfigError(
+            "sticky_drain changes nothing: no policy was made with 'drain' among its mechanisms"
+        )
     catalog = compile_scenario(scenario)
     batches = [
         sample_batch(catalog, range(seed + start, seed + min(start + CHUNK, workloads)))

@@ -75,7 +75,8 @@ def to_table(records: Sequence[Record], title: str = "") -> Table:
     table = _table(title)
     for name in records[0] if records else ():
         numeric = all(_is_number(record[name]) for record in records)
-        table.add_column(escape(name), justify="right" if numeric else "left")
+        # Too narrow a terminal folds what does not fit; nothing is cut off.
+        table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
     for record in records:
         table.add_row(*(escape(_text(value)) for value in record.values()))
     return table
@@ -111,8 +112,13 @@ def number(value: float, like: float | None = None) -> str:
     return f"{value:.{max(0, _DIGITS - whole_digits)}f}"
 
 
-def evaluation_tables(evaluation: Evaluation) -> list[Table]:
-    """The main table (value ± interval, ratio) and the table of details (values only)."""
+def evaluation_tables(evaluation: Evaluation, *, narrow: bool = False) -> list[Table]:
+    """The main table (value ± interval, ratio), the details (values only), and any regrets.
+
+    Args:
+        evaluation: What to show.
+        narrow: Put ratios on lines of their own: eighty columns are then enough.
+    """
     main = _table(
         f"{evaluation.workloads} workloads of scenario {evaluation.scenario!r}, seed "
         f"{evaluation.seed}: value ± half the width of its 95 % interval, and how many times "
@@ -124,10 +130,13 @@ def evaluation_tables(evaluation: Evaluation) -> list[Table]:
         shown = [metric for metric in METRICS if metric.table == which]
         table.add_column("policy", no_wrap=True)
         for metric in shown:
-            table.add_column(_heading(metric), justify="right")
+            table.add_column(_heading(metric), justify="right", overflow="fold")
         for name, result in evaluation.policies.items():
             cells = [result.metrics[metric.name] for metric in shown]
-            texts = map(_main_cell if which == "main" else _detail_cell, cells)
+            if which == "main":
+                texts = [_main_cell(cell, "\n" if narrow else " ") for cell in cells]
+            else:
+                texts = [_detail_cell(cell) for cell in cells]
             table.add_row(escape(name), *texts)
     return [main, detail, *([_regret_table(evaluation)] if evaluation.optimum else [])]
 
@@ -155,9 +164,8 @@ def _heading(metric: Metric) -> str:
     return f"{metric.title}{unit}" + {"lower": " ↓", "higher": " ↑", None: ""}[metric.better]
 
 
-def _main_cell(estimate: Estimate) -> str:
-    # One space only: a narrow terminal then breaks the cell between value and ratio.
-    return f"{_detail_cell(estimate)}{_half_width(estimate)} {_times(estimate.ratio)}"
+def _main_cell(estimate: Estimate, between: str) -> str:
+    return f"{_detail_cell(estimate)}{_half_width(estimate)}{between}{_times(estimate.ratio)}"
 
 
 def _half_width(estimate: Estimate) -> str:
@@ -326,6 +334,20 @@ def reproduction_records(reproduction: Reproduction) -> list[dict[str, object]]:
         }
         for row in reproduction.claims
     ]
+
+
+def check_folder(directory: str | os.PathLike[str]) -> None:
+    """Say before the work, not after it, that a folder cannot be written to.
+
+    Raises:
+        ConfigError: It is a file, or neither it nor the nearest folder above it can be written.
+    """
+    folder = Path(directory)
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"cannot write to {folder}: it is not a folder")
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not os.access(nearest, os.W_OK):
+        raise ConfigError(f"cannot write to {folder}: no permission in {nearest}")
 
 
 def write_files(directory: str | os.PathLike[str], files: Mapping[str, str]) -> list[Path]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from prema_gym.errors import ConfigError
 from prema_gym.hardware.energy import EnergyModel, energy_of_network, static_energy_mj
 from prema_gym.metrics import FloatArray, IntArray, Outcomes
-from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator.simulator import Simulator, check_mechanisms
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.workload import WorkloadBatch
 
@@ -71,7 +71,7 @@ class Played(Protocol):
 
 def mechanisms_of(policy: Decider) -> tuple[str, ...]:
     """Return the mechanisms a policy's actions index."""
-    return tuple(getattr(policy, "mechanisms", ("checkpoint",)))
+    return check_mechanisms(getattr(policy, "mechanisms", ("checkpoint",)))
 
 
 def run_policy(simulator: Simulator, policy: Decider, batch: WorkloadBatch) -> Outcomes:
@@ -108,14 +108,14 @@ def run_policy(simulator: Simulator, policy: Decider, batch: WorkloadBatch) -> O
             break
         # Without a state the rows are independent, so those that are done can be left out.
         asked = running if state is None and not first else everyone
-        chosen, state = policy.predict(
+        answer = policy.predict(
             simulator.observation[asked],
             state=state,
             episode_start=episode_start[asked],
             deterministic=True,
             action_masks=simulator.mask[asked],
         )
-        actions[asked] = chosen
+        actions[asked], state = _checked_answer(policy, answer, asked.size)
         simulator.step(actions)
         episode_start[:] = False
         first = False
@@ -128,12 +128,28 @@ def _check_policy(policy: Decider, simulator: Simulator) -> None:
             f"the policy's mechanisms are {mechanisms_of(policy)}, the simulator's are "
             f"{simulator.mechanisms}: build the simulator with the policy's"
         )
+    if not callable(getattr(policy, "predict", None)):
+        raise ConfigError(f"a policy needs a method predict; {type(policy).__name__} has none")
     parameters = inspect.signature(policy.predict).parameters.values()
     if not any(p.name == "action_masks" or p.kind is p.VAR_KEYWORD for p in parameters):
         raise ConfigError(
             f"{type(policy).__name__}.predict takes no action_masks, so it could choose illegal "
             "actions: train with MaskablePPO, or wrap it"
         )
+
+
+def _checked_answer(policy: Decider, answer: object, rows: int) -> tuple[IntArray, Any]:
+    """Return the actions and the state of a policy's answer, which may be anything."""
+    where = f"{type(policy).__name__}.predict"
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise ConfigError(f"{where} must return (actions, state), got {type(answer).__name__}")
+    actions, state = np.asarray(answer[0]), answer[1]
+    if actions.dtype.kind not in "iu" or actions.shape != (rows,):
+        raise ConfigError(
+            f"{where} must return {rows} whole numbers for {rows} tables, got {actions.dtype} of "
+            f"shape {actions.shape}"
+        )
+    return actions.astype(np.int64, copy=False), state
 
 
 def outcomes_of(played: Played) -> Outcomes:

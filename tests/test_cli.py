@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,38 @@ def test_table_names_every_policy(capsys: pytest.CaptureFixture[str]) -> None:
     assert "np-fcfs" in out
     assert "dynamic-prema" in out
     assert err == "", "no progress bar in a pipe"
+
+
+def test_eighty_columns_lose_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for arguments in (FAST, ["networks"], ["scenarios"], ["preemption", "mobilenet-v1"]):
+        _, out, _ = run(capsys, *arguments)
+        assert max(len(line) for line in out.splitlines()) <= 80
+        assert "…" not in out
+    _, out, _ = run(capsys, "networks")
+    assert "mobilenet-v1" in out
+
+
+def test_decision_limit_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    _, _, err = run(capsys, *FAST, "--max-decisions", "2")
+    assert "cut off at 2 decisions" in err
+
+
+def test_a_disk_that_is_full_is_one_line() -> None:
+    code = "from prema_gym.cli import main; main(['scenarios'])"
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("prema-gym: cannot write the result")
+    assert done.stderr.count("\n") == 1
 
 
 def test_the_policy_compared_with_is_played_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,6 +144,10 @@ def test_more_tasks_than_the_optimum_takes_is_one_line(
     [
         (("evaluate", "--policies", "clairvoyant-ant"), ("'ant'", "'antt'")),
         (("evaluate", "--policies", "path:nowhere"), ("nowhere",)),
+        (("evaluate", "--per-workload"), ("--per-workload", "--format")),
+        (("evaluate", "--output", __file__), ("not a folder",)),
+        (("evaluate", "--slots", "1000000000000"), ("slots", "4096")),
+        (("evaluate", "--workloads", "1000000000000"), ("workloads", "100000")),
         (("evaluate", "--policies", "dynamic-perma"), ("'dynamic-perma'", "'dynamic-prema'")),
         (("evaluate", "--policies", ""), ("policies",)),
         (("evaluate", "--policies", "np-fcfs,np-fcfs"), ("np-fcfs", "twice")),

@@ -41,6 +41,7 @@ from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.workload import WorkloadArrays, WorkloadBatch
 
 DEFAULT_SLOTS = 16  # the paper's context table holds 16 tasks (paper.md, S)
+MAX_SLOTS = 4096  # far beyond any context table; a table of it still takes a third of a megabyte
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +120,8 @@ class Simulator:
         for name, value in (("num_envs", num_envs), ("slots", slots), ("max_tasks", max_tasks)):
             if value < 1:
                 raise ConfigError(f"{name} must be at least 1, given {value}")
+        if slots > MAX_SLOTS:
+            raise ConfigError(f"slots must be at most {MAX_SLOTS}, given {slots}")
         for name, limit in (("max_decisions", max_decisions), ("horizon_ms", horizon_ms)):
             if limit is not None and not limit > 0:
                 raise ConfigError(f"{name} must be positive or None, given {limit}")
