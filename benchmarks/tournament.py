@@ -20,7 +20,7 @@ from benchmarks.policy_page import PAGE, table, with_section
 from prema_gym import metrics
 from prema_gym.bounds import regret
 from prema_gym.clairvoyant import GOALS, Clairvoyant, best_values
-from prema_gym.evaluation import CHUNK, MAX_DECISIONS, evaluate
+from prema_gym.evaluation import CHUNK, LEAST_LIMIT, evaluate
 from prema_gym.metrics import Outcomes
 from prema_gym.report import number
 from prema_gym.runs import run_policy
@@ -107,7 +107,7 @@ def rows_of(
         seed=seed,
         relative_to=names[0],
         oracle=oracle,
-        max_decisions=MAX_DECISIONS,
+        max_decisions=LEAST_LIMIT,
     )
     rows = {}
     for name, policy in result.policies.items():

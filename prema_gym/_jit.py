@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.caching import NullCache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -57,10 +58,14 @@ def kernel(function: F) -> F:
     except (RuntimeError, OSError):
         _warn_no_cache()
     else:
-        # Numba offers no public way to widen the stamp from one file to a package.
-        compiled._cache._cache_file._source_stamp = _source_digest(
-            Path(function.__code__.co_filename).parent
-        )
+        # Numba offers no public way to widen the stamp from one file to a package. Where this one
+        # is gone, no cache is better than a stale one.
+        file = getattr(compiled._cache, "_cache_file", None)
+        if hasattr(file, "_source_stamp"):
+            file._source_stamp = _source_digest(Path(function.__code__.co_filename).parent)
+        else:
+            compiled._cache = NullCache()
+            _warn_no_cache()
     return cast(F, compiled)
 
 

@@ -87,7 +87,12 @@ def evaluate(
     ] = DEFAULT_POLICIES,
     scenario: ScenarioOption = "paper",
     workloads: Annotated[int, typer.Option(min=1, help="Workloads to play (the paper: 25).")] = 200,
-    seed: Annotated[int, typer.Option(min=0, help="Workload i is drawn from seed + i.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Workload i is drawn from seed + i; repeats need seeds further apart."
+        ),
+    ] = 0,
     relative_to: Annotated[
         str, typer.Option(help="Policy that ratios compare with; played too if not listed.")
     ] = "np-fcfs",
@@ -113,8 +118,12 @@ def evaluate(
         bool, typer.Option("--sticky-drain", help="A drain, once chosen, lasts to the task's end.")
     ] = False,
     max_decisions: Annotated[
-        int, typer.Option(min=1, help="Cut a workload off after so many decisions.")
-    ] = 100_000,
+        int | None,
+        typer.Option(
+            min=1,
+            help="Cut a workload off after so many decisions; default: far more than it can need.",
+        ),
+    ] = None,
     bounds: Annotated[
         bool, typer.Option("--bounds", help="Add the clairvoyant optimum, and each one's regret.")
     ] = False,
@@ -271,6 +280,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:  # the reader went away, as `head` does
         sys.stderr.close()
         sys.exit(0)
+    except MemoryError:
+        _fail("not enough memory: ask for fewer workloads, tasks or slots")
     except OSError as error:
         # What is still buffered would fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -8,10 +8,23 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class PremaError(Exception):
-    """Base class of every error this package raises on purpose."""
+    """Base class of every error this package raises on purpose.
+
+    Errors pickle: one raised in a worker process arrives in the process that waits for it.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By default the class is called with the message; the children's constructors take parts.
+        return _restored, (type(self), self.args)
+
+
+def _restored(kind: type[PremaError], args: tuple[Any, ...]) -> PremaError:
+    """The error as it was, its constructor left out."""
+    return kind.__new__(kind, *args)
 
 
 class ConfigError(PremaError, ValueError):
@@ -21,12 +34,15 @@ class ConfigError(PremaError, ValueError):
 class UnknownNameError(ConfigError):
     """A name (policy, network, scenario, field) that is not in the list of known names."""
 
-    def __init__(self, kind: str, given: str, allowed: Iterable[str], where: str = "") -> None:
+    def __init__(
+        self, kind: str, given: str, allowed: Iterable[str], where: str = "", *, note: str = ""
+    ) -> None:
         names = list(allowed)
         near = difflib.get_close_matches(given, names, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         place = f" in {where}" if where else ""
-        super().__init__(f"unknown {kind} {given!r}{place}{hint} (known: {', '.join(names)})")
+        tail = f"; {note}" if note else ""
+        super().__init__(f"unknown {kind} {given!r}{place}{hint} (known: {', '.join(names)}){tail}")
 
 
 class WorkloadError(PremaError, ValueError):

@@ -59,9 +59,9 @@ MAX_WORKLOADS = 100_000
 """Workloads in a comparison at most: intervals are then a twentieth as wide as at the default, and
 the records of one policy still fit in a few hundred megabytes."""
 
-MAX_DECISIONS = 100_000
-"""Decisions after which a run is cut off, some hundred times what a workload of eight tasks takes;
-without a limit, a policy that kills at every quantum would never end."""
+LEAST_LIMIT = 100_000
+"""Least number of decisions after which a run is cut off, some hundred times what a workload of
+eight tasks takes; without a limit, a policy that kills at every quantum would never end."""
 
 CHUNK = 1024
 """Workloads simulated in lock step: a few megabytes of state, and NumPy's overhead per call spread
@@ -184,7 +184,7 @@ def evaluate(
     oracle: bool = False,
     slots: int = DEFAULT_SLOTS,
     options: SchedulerOptions | None = None,
-    max_decisions: int = MAX_DECISIONS,
+    max_decisions: int | None = None,
     resamples: int = RESAMPLES,
     per_workload: bool = False,
     bounds: bool = False,
@@ -202,7 +202,8 @@ def evaluate(
         oracle: Show policies true isolated times in place of estimates.
         slots: Rows of the context table.
         options: Open points of the scheduler.
-        max_decisions: Cut a workload off after so many decisions.
+        max_decisions: Cut a workload off after so many decisions; None: several times what any
+            policy needs that gets on with the work.
         resamples: Bootstrap resamples.
         per_workload: Keep each workload's values.
         bounds: Find the clairvoyant optimum of each workload (at most 20 tasks), and regrets.
@@ -238,6 +239,9 @@ def evaluate(
         for start in range(0, workloads, CHUNK)
     ]
 
+    if max_decisions is None:
+        max_decisions = _enough_decisions(scenario, batches)
+
     def play(policy: Decider, batch: WorkloadBatch) -> Outcomes:
         simulator = Simulator(
             catalog,
@@ -266,6 +270,7 @@ def evaluate(
     settings = {
         "scenario": _portable(scenario),
         "policies": list(policies),
+        "mechanisms": {name: list(mechanisms_of(policy)) for name, policy in policies.items()},
         "workloads": workloads,
         "seed": seed,
         "relative_to": relative_to,
@@ -290,6 +295,18 @@ def evaluate(
     )
 
 
+def _enough_decisions(scenario: Scenario, batches: Sequence[WorkloadBatch]) -> int:
+    """A limit that only a policy which loses most of its work can reach.
+
+    A policy is asked at most once a quantum and twice a task; four times the quanta that the work
+    and the arrivals span leaves room for work that is killed and done again.
+    """
+    work = max(int(batch.isolated_cycles.sum(axis=1).max()) for batch in batches)
+    last = max(int(batch.arrival_cycles.max()) for batch in batches)
+    quanta = (work + last) // scenario.quantum_cycles
+    return max(LEAST_LIMIT, 4 * quanta + 100 * batches[0].arrival_cycles.shape[1])
+
+
 def _optimum(batches: Sequence[WorkloadBatch], threads: int) -> dict[str, float]:
     """Mean over workloads of the best value any schedule can have, by metric."""
     return {
@@ -300,7 +317,7 @@ def _optimum(batches: Sequence[WorkloadBatch], threads: int) -> dict[str, float]
 
 def evaluate_settings(
     settings: Mapping[str, Any],
-    make: Callable[[str], Decider],
+    make: Callable[..., Decider],
     *,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -309,14 +326,17 @@ def evaluate_settings(
 
     Args:
         settings: ``Evaluation.settings``.
-        make: Makes a policy from its name.
+        make: Makes a policy from its name, given ``mechanisms`` too: ``baselines.make``, say.
         threads: As for :func:`evaluate`.
         progress: As for :func:`evaluate`.
     """
     keywords = dict(settings)
     scenario = _restored(keywords.pop("scenario"))
     options = SchedulerOptions(**keywords.pop("options"))
-    policies = {name: make(name) for name in keywords.pop("policies")}
+    mechanisms = keywords.pop("mechanisms")
+    policies = {
+        name: make(name, mechanisms=tuple(mechanisms[name])) for name in keywords.pop("policies")
+    }
     return evaluate(
         scenario, policies, options=options, threads=threads, progress=progress, **keywords
     )

@@ -438,7 +438,7 @@ METRICS: tuple[Metric, ...] = (
         table="detail",
         unit="mJ",
         better="lower",
-        formula="energy of all work (killed work included) and of all switches",
+        formula="work (killed work included) + switches + static power × makespan",
         source="docs/fidelity.md, per-operation energies",
         values=lambda o: o.energy_mj,
     ),

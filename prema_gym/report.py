@@ -137,7 +137,8 @@ def evaluation_tables(evaluation: Evaluation, *, narrow: bool = False) -> list[T
                 texts = [_main_cell(cell, "\n" if narrow else " ") for cell in cells]
             else:
                 texts = [_detail_cell(cell) for cell in cells]
-            table.add_row(escape(name), *texts)
+            cut = " !" if result.truncated else ""  # a note says what was cut off
+            table.add_row(escape(name) + cut, *texts)
     return [main, detail, *([_regret_table(evaluation)] if evaluation.optimum else [])]
 
 

@@ -230,6 +230,27 @@ def test_listings_in_every_format(
         assert value in out
 
 
+def test_error_of_the_estimate_is_of_the_estimate(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "networks", "--format", "json")
+    for row in json.loads(out):
+        for batch in (1, 4, 16):
+            true, guess = row[f"ms b{batch}"], row[f"est b{batch}"]
+            assert row[f"err% b{batch}"] == pytest.approx(100 * (guess / true - 1))
+    assert {r["network"]: r["err% b1"] for r in json.loads(out)}["mobilenet-v1"] < -40
+
+
+def test_drains_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("evaluate", "--policies", "dynamic-prema,static-prema", "--workloads", "20")
+    _, out, _ = run(capsys, *arguments, "--format", "json")
+    policies = json.loads(out)["policies"]
+    assert policies["dynamic-prema"]["drains"]["mean"] > 0
+    assert policies["static-prema"]["drains"]["mean"] == 0
+    _, out, _ = run(capsys, *arguments, "--sticky-drain", "--format", "json")
+    sticky = json.loads(out)["policies"]
+    assert sticky["dynamic-prema"]["antt"] != policies["dynamic-prema"]["antt"]
+    assert sticky["static-prema"]["antt"] == policies["static-prema"]["antt"]
+
+
 def test_every_policy_listed_says_rule_and_source(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "policies", "--format", "json")
     for row in json.loads(out):

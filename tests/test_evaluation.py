@@ -13,18 +13,34 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import baselines
 from prema_gym import evaluation as evaluation_module
 from prema_gym.errors import ConfigError, UnknownNameError
-from prema_gym.evaluation import Decider, Evaluation, evaluate, evaluate_settings, run_policy
+from prema_gym.evaluation import (
+    LEAST_LIMIT,
+    Decider,
+    Evaluation,
+    evaluate,
+    evaluate_settings,
+    run_policy,
+)
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.energy import energy_of_network, static_energy_mj
 from prema_gym.metrics import METRICS, SLA_TARGETS
 from prema_gym.report import evaluation_notes, to_json
-from prema_gym.simulator.observation import ESTIMATED_MS, ORDER, PRESENT, PRIORITY, RUNNING
+from prema_gym.simulator.observation import (
+    ESTIMATED_MS,
+    MECHANISMS,
+    ORDER,
+    PRESENT,
+    PRIORITY,
+    RUNNING,
+)
 from prema_gym.simulator.simulator import SchedulerOptions, Simulator
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
+from prema_gym.workloads.scenarios import get
 
 TINY = Scenario(
     name="tiny",
@@ -299,8 +315,9 @@ def test_a_report_is_repeated_from_its_own_settings() -> None:
     scenario = replace(TINY, name="endless", hardware=NPUConfig(host_link_bytes_per_s=math.inf))
     made: list[str] = []
 
-    def make(name: str) -> Decider:
+    def make(name: str, *, mechanisms: tuple[str, ...]) -> Decider:
         made.append(name)
+        assert mechanisms == ("checkpoint",)
         return {"np-fcfs": fcfs(), "hpf": priority_first()}[name]
 
     first = evaluate(
@@ -320,6 +337,46 @@ def test_a_report_is_repeated_from_its_own_settings() -> None:
     second = evaluate_settings(report["settings"], make)
     assert made == ["np-fcfs", "hpf"]
     assert to_json(second.to_dict()) == to_json(first.to_dict())
+
+
+def test_repeating_keeps_what_the_policies_were_made_for() -> None:
+    policies = {
+        name: baselines.make(name, mechanisms=MECHANISMS) for name in ("np-fcfs", "dynamic-prema")
+    }
+    first = evaluate(get("paper"), policies, workloads=10)
+    assert first.policies["dynamic-prema"].metrics["drains"].mean > 0
+    second = evaluate_settings(json.loads(to_json(first.settings)), baselines.make)
+    assert to_json(second.to_dict()) == to_json(first.to_dict())
+
+
+def test_sticky_drain_without_drains_is_refused() -> None:
+    policies = {"np-fcfs": baselines.make("np-fcfs")}
+    with pytest.raises(ConfigError, match="drain"):
+        evaluate(TINY, policies, workloads=1, options=SchedulerOptions(sticky_drain=True))
+
+
+def test_the_limit_grows_with_the_work() -> None:
+    many = replace(get("paper"), name="many", num_tasks=3000, window_ms=84_000.0)
+    found = evaluate(many, {"np-fcfs": baselines.make("np-fcfs")}, workloads=1)
+    assert found.settings["max_decisions"] > LEAST_LIMIT
+    assert found.policies["np-fcfs"].truncated == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "needle"),
+    [
+        (np.zeros(2, np.int64), "returns? .*actions, state"),
+        ((np.zeros(2), None), "float64"),
+        ((np.zeros(3, np.int64), None), r"shape \(3,\)"),
+    ],
+)
+def test_an_answer_that_is_none_is_refused(answer: object, needle: str) -> None:
+    class Odd:
+        def predict(self, observation: object, **_: object) -> object:
+            return answer
+
+    with pytest.raises(ConfigError, match=needle.replace("returns? .*", "")):
+        evaluate(TINY, {"np-fcfs": Odd()}, workloads=2)  # type: ignore[dict-item]
 
 
 @pytest.mark.small

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,12 +17,13 @@ ROOT = Path(__file__).parents[1]
 
 def python(code: str, **environment: str) -> str:
     """Standard output of ``code`` in a fresh interpreter."""
+    inherited = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         check=False,
-        env=os.environ | environment,
+        env=inherited | environment,
         cwd=environment.get("PWD", str(ROOT)),
     )
     assert done.returncode == 0, done.stderr
@@ -52,7 +52,7 @@ def test_evaluation_needs_no_optional_package() -> None:
     assert "dynamic-prema" in python(code)
 
 
-def test_wheel_holds_exactly_the_three_packages() -> None:
+def test_exactly_three_packages_are_named_for_shipping() -> None:
     config = read_toml(ROOT / "pyproject.toml")
     found = config["tool"]["setuptools"]["packages"]["find"]["include"]
     assert found == ["prema_gym*", "baselines*", "agents*"]
@@ -112,13 +112,14 @@ def test_read_only_install_without_home_still_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_second_process_starts_quickly_enough_to_notice() -> None:
-    """Not a speed test: a cache that is not used at all takes several times as long as this."""
+def test_second_process_compiles_nothing() -> None:
     code = (
         "from prema_gym.cli import main\n"
-        "main(['evaluate', '--policies', 'np-fcfs', '--workloads', '1', '--format', 'csv'])"
+        "try: main(['evaluate', '--policies', 'np-fcfs', '--workloads', '1', '--format', 'csv'])\n"
+        "except SystemExit: pass\n"
+        "from prema_gym.simulator.engine import advance, start\n"
+        "print([sum(k.stats.cache_misses.values()) for k in (advance, start)],"
+        " [sum(k.stats.cache_hits.values()) > 0 for k in (advance, start)])"
     )
     python(code)
-    start = time.process_time()
-    python(code)
-    assert time.process_time() - start < 60
+    assert python(code).splitlines()[-1] == "[0, 0] [True, True]"

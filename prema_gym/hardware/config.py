@@ -203,12 +203,15 @@ class NPUConfig:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], *, where: str = "hardware") -> NPUConfig:
+    def from_dict(
+        cls, data: Mapping[str, Any], *, where: str = "hardware", note: str = ""
+    ) -> NPUConfig:
         """Build a machine from named values; absent fields keep their defaults.
 
         Args:
             data: Values by field name.
             where: What the values came from, for the message.
+            note: What else to say of a key that is no field.
 
         Raises:
             UnknownNameError: A key is no field; the message names the nearest one.
@@ -217,18 +220,23 @@ class NPUConfig:
         known = [field.name for field in dataclasses.fields(cls)]
         for key in data:
             if key not in known:
-                raise UnknownNameError("field", str(key), known, where)
-        return cls(**data)
+                raise UnknownNameError("field", str(key), known, where, note=note)
+        try:
+            return cls(**data)
+        except ConfigError as error:
+            error.args = (f"{where}: {error}",)  # the same error, with what it came from
+            raise
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> NPUConfig:
-        """Read a machine from a TOML file of field = value lines.
+        """Read a machine from a TOML file of field = value lines, without a table's head.
 
         Raises:
             UnknownNameError: A key is no field.
             ConfigError: The file cannot be read, is not TOML, or holds a value not allowed.
         """
-        return cls.from_dict(read_toml(path), where=os.fspath(path))
+        note = "a machine's file holds the fields of a scenario's [hardware] at top level"
+        return cls.from_dict(read_toml(path), where=os.fspath(path), note=note)
 
     def to_toml(self, path: str | os.PathLike[str]) -> None:
         """Write every field to a TOML file that :meth:`from_toml` reads back equal.

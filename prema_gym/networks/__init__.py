@@ -1,12 +1,14 @@
 """Networks as lists of layers, and the work (matrix products, vector work) they ask of a machine.
 
-``get(name)`` gives a network of the zoo; ``Network.from_layers`` makes one from layers::
+``get(name)`` gives a network of the zoo; ``Network.from_layers`` makes one from layers, which
+scenarios can name once it is registered::
 
     image = Tensor((3, 32, 32))
     conv = Conv2d("conv", image, out_channels=16, kernel=3, padding=1)
     network = Network.from_layers(
         "tiny", [conv, Linear("fc", conv.output.flatten(), out_features=10)], source="an example"
     )
+    register(network)
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from prema_gym.networks.layers import Embedding, Layer, Linear
 from prema_gym.networks.network import LayerList, Network, Phase, check_wiring
 from prema_gym.networks.pointwise import Elementwise, Maxout, Normalization, Softmax
 from prema_gym.networks.recurrent import GRUCell, LSTMCell
+from prema_gym.networks.registry import get, names, register
 from prema_gym.networks.tensor import Shape, Tensor, concat
 from prema_gym.networks.work import Gemm, VectorWork, Work
-from prema_gym.networks.zoo import get, names
 
 __all__ = [
     "Attention",
@@ -47,4 +49,5 @@ __all__ = [
     "concat",
     "get",
     "names",
+    "register",
 ]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prema_gym import networks as zoo
+from prema_gym import networks as registry
 from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.profile import Profile, ProfileTable, build_profile, stack_profiles
@@ -159,13 +159,17 @@ class Catalog:
 def compile_scenario(scenario: Scenario) -> Catalog:
     """Work out every profile and estimate that a scenario's tasks can need.
 
-    Equal scenarios share one catalog; its arrays are read-only.
+    Equal scenarios share one catalog; its arrays are read-only. A network's name never changes its
+    meaning (`prema_gym.networks.register`), so a catalog does not go stale.
 
     Raises:
+        UnknownNameError: A network that was not registered in this process.
         ConfigError: A task or deadline would be too long for 64-bit cycle counts.
     """
     config = scenario.hardware
-    networks = tuple(zoo.get(name) for name in scenario.networks)
+    # An unpickled scenario was checked in another process, which may know more networks.
+    where = f"scenario {scenario.name!r}"
+    networks = tuple(registry.get(name, where=where) for name in scenario.networks)
     rows: list[_ProfileRow] = []
     profiles: list[Profile] = []
     first_profile = np.zeros((len(networks), len(scenario.batch_sizes)), dtype=np.int64)

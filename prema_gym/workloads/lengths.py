@@ -112,11 +112,13 @@ class LengthModel:
         if "network" not in data:
             raise ConfigError(f"{where}: each entry must name its network")
         base = default_lengths(str(data["network"]))
-        if base is not None:
-            return replace(base, **data)
-        if "input_lengths" not in data:
+        if base is None and "input_lengths" not in data:
             raise ConfigError(f"{where}: {data['network']!r} has no default: give input_lengths")
-        return cls(**data)
+        try:
+            return cls(**data) if base is None else replace(base, **data)
+        except ConfigError as error:
+            error.args = (f"{where}: {error}",)  # the same error, with what it came from
+            raise
 
 
 def _is_number(value: object) -> bool:

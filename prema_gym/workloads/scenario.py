@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from prema_gym import networks as zoo
+from prema_gym import networks as registry
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.toml_io import read_toml, write_toml
@@ -39,7 +39,8 @@ class Scenario:
 
     Attributes:
         name: What tables and files call it.
-        networks: Networks, each as likely as the others. Default: the paper's eight (R).
+        networks: Networks of the zoo or registered (`prema_gym.networks.register`), each as likely
+            as the others. Default: the paper's eight (R).
         batch_sizes: Batch sizes [inputs], equally likely. Default: the paper's (R).
         num_tasks: Tasks in one workload. Default: the paper's eight (r).
         arrival: How arrivals are drawn. "uniform" (default, the paper's, r): each task uniform in
@@ -52,7 +53,8 @@ class Scenario:
         burst_size: Tasks in one group of "burst" arrivals. Default 4: two groups in a workload
             of eight, as when one application asks for several inferences at once (ours).
         priorities: Priority weights, equally likely. Default: the paper's three (R).
-        lengths: Sequence lengths that replace a recurrent network's default.
+        lengths: Sequence lengths that replace a recurrent network's default; needed for a
+            recurrent network of your own, which has none.
         sla_factor: A task's deadline is its arrival + this × its *estimated* isolated time, so a
             deadline tells a scheduler nothing that it could not know. Default 8, inside the
             paper's targets of 2 to 20: eight tasks that share the machine equally all finish within
@@ -106,10 +108,12 @@ class Scenario:
                 f"window_ms of {self._where} is {self.window_cycles} cycles: at most "
                 f"{_MOST_WINDOW_CYCLES} are allowed"
             )
-        if self.sla_factor == 0 or self.quantum_cycles < 1:
+        if self.sla_factor == 0:
+            raise ConfigError(f"sla_factor of {self._where} must be above 0, got 0")
+        if self.quantum_cycles < 1:
             raise ConfigError(
-                f"{self._where} needs sla_factor > 0 and a quantum of at least one cycle, got "
-                f"sla_factor = {self.sla_factor}, quantum_ms = {self.quantum_ms}"
+                f"quantum_ms of {self._where} must be at least one cycle at "
+                f"{self.hardware.clock_hz} Hz, got {self.quantum_ms}"
             )
 
     @property
@@ -207,8 +211,7 @@ class Scenario:
         """Known names, none twice, and lengths only where there is a sequence."""
         names = self._tuple("networks", self.networks)
         for name in names:
-            if name not in zoo.names():
-                raise UnknownNameError("network", str(name), zoo.names(), self._where)
+            registry.get(name, where=self._where)
         self._set("networks", names)
         self._set("lengths", self._tuple("lengths", self.lengths, empty=True))
         for model in self.lengths:
@@ -223,7 +226,7 @@ class Scenario:
 
     def _check_length_model(self, name: str) -> None:
         """A network with a sequence has lengths, one with output steps also a ratio."""
-        network, model = zoo.get(name), self.length_model(name)
+        network, model = registry.get(name), self.length_model(name)
         if network.is_recurrent != (model is not None):
             needs = "give its lengths" if network.is_recurrent else "no lengths may be given"
             raise ConfigError(f"{self._where}: {name!r} has {network.input_unit} inputs: {needs}")

@@ -127,6 +127,23 @@ def test_an_unknown_key_names_the_nearest(tmp_path: Path) -> None:
 
 
 @pytest.mark.small
+def test_a_scenario_file_in_place_of_a_machine_is_told_so(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "mine"\n[hardware]\narray_rows = 64\n')
+    message = r"'name' in .*mine\.toml.*\[hardware\] at top level$"
+    with pytest.raises(UnknownNameError, match=message):
+        NPUConfig.from_toml(path)
+
+
+@pytest.mark.small
+def test_a_value_not_allowed_names_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "npu.toml"
+    path.write_text("array_rows = 0\n")
+    with pytest.raises(ConfigError, match=r"npu\.toml: array_rows = 0 is not allowed"):
+        NPUConfig.from_toml(path)
+
+
+@pytest.mark.small
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot read .*absent.toml"):
         NPUConfig.from_toml(tmp_path / "absent.toml")

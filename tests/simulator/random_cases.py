@@ -229,7 +229,10 @@ def make_case(seed: int) -> Case:
         sticky_drain=theme == "sticky drain" or bool(rng.random() < 0.3),
         oracle=bool(rng.random() < 0.3),
         # A policy that switches at random may never end: every case has a limit.
-        max_decisions=int(rng.integers(1, 20)) if theme == "truncated" else 150,
+        # A hundred tasks need far more to get through.
+        max_decisions=int(rng.integers(1, 20))
+        if theme == "truncated"
+        else (5_000 if theme == "hundred tasks" else 150),
         horizon_cycles=int(max(arrivals)) + 1 if rng.random() < 0.05 else None,
     )
 

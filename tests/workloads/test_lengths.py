@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -81,10 +82,11 @@ def test_the_learnt_table_is_the_geometric_mean_of_the_runs() -> None:
     table = learn_output_lengths(fixed)
     assert table.input_lengths == (10, 20)
     assert table.geometric_means == pytest.approx((13, 25))  # 12.5 rounds up
-    # Otherwise near the median of the ratio, within 3 standard errors of ~330 runs.
-    wide = learn_output_lengths(MODEL)
+    # Otherwise near the median of the ratio, within 3 standard errors of ~330 runs. With sigma 1
+    # the arithmetic mean would be exp(1/2) = 1.65 times that.
+    wide = learn_output_lengths(replace(MODEL, network="wide", ratio_sigma=1.0))
     for length, mean in zip(wide.input_lengths, wide.geometric_means, strict=True):
-        assert mean == pytest.approx(1.5 * length, rel=3 * 0.3 / math.sqrt(330))
+        assert mean == pytest.approx(1.5 * length, rel=3 * 1.0 / math.sqrt(330))
 
 
 def test_unseen_lengths_are_interpolated_or_nearest() -> None:

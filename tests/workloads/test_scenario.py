@@ -89,10 +89,10 @@ def test_own_lengths_replace_the_default() -> None:
         ({"window_ms": 1e9}, "window_ms of scenario 'custom' is 700000000000000 cycles: at most"),
         ({"window_ms": "10"}, "window_ms of scenario 'custom' must be a number"),
         ({"window_ms": True}, "must be a number"),
-        ({"sla_factor": 0.0}, "needs sla_factor > 0"),
+        ({"sla_factor": 0.0}, "sla_factor of scenario 'custom' must be above 0, got 0"),
         ({"sla_factor": math.inf}, "sla_factor"),
-        ({"quantum_ms": 0.0}, "a quantum of at least one cycle"),
-        ({"quantum_ms": 1e-7}, "a quantum of at least one cycle"),
+        ({"quantum_ms": 0.0}, "^quantum_ms of scenario 'custom' must be at least one cycle.*got 0"),
+        ({"quantum_ms": 1e-7}, "^quantum_ms of scenario 'custom' must be at least one cycle"),
         ({"hardware": {"array_rows": 64}}, "must be an NPUConfig"),
         ({"lengths": ({"network": "rnn-mt1"},)}, "must be LengthModels"),
     ],
@@ -158,7 +158,12 @@ def test_file_errors_are_one_line_with_the_file(tmp_path: Path) -> None:
         ("num_tasks = 0", r"s\.toml: num_tasks"),
         ('networks = ["alexnett"]', r"s\.toml: unknown network.*did you mean 'alexnet'"),
         ("tasks = 1", r"unknown field 'tasks' in .*s\.toml"),
-        ("[hardware]\narray_rows = 0", "array_rows"),
+        ("[hardware]\narray_rows = 0", r"s\.toml, hardware: array_rows = 0 is not allowed"),
+        ("hardware = 3", r"s\.toml: hardware of scenario 'custom' must be"),
+        (
+            '[[lengths]]\nnetwork = "rnn-mt1"\ninput_lengths = [0]',
+            r"s\.toml, lengths: lengths of 'rnn-mt1': input_lengths must be from 1",
+        ),
         ("lengths = 3", r"lengths in .*s\.toml must be a list"),
     ]:
         path.write_text(text)
@@ -193,6 +198,13 @@ def test_registered_scenarios_differ_only_in_load() -> None:
         scenarios.get("papers")
     with pytest.raises(UnknownNameError, match="scenario"):
         scenarios.summary("nothing")
+
+
+def test_a_file_with_another_ending_is_told_the_right_one(tmp_path: Path) -> None:
+    for given in (tmp_path, tmp_path / "README.md", "mine"):
+        with pytest.raises(UnknownNameError, match=r"scenario file must end in \.toml") as caught:
+            scenarios.get(given)
+        assert "\n" not in str(caught.value)
 
 
 def test_arrival_codes_follow_the_names() -> None:

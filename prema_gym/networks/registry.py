@@ -1,0 +1,81 @@
+"""Which networks have a name? Those of the zoo, and those that a user registers.
+
+Scenarios, workload files and the command line know networks by name alone, so a name means one
+network for as long as the process lives: whatever was worked out for it stays true.
+"""
+
+from __future__ import annotations
+
+import re
+
+from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.networks.network import Network, check_wiring
+from prema_gym.networks.zoo import ZOO
+
+_NETWORKS: dict[str, Network] = {network.name: network for network in ZOO}
+
+# A name is also a word of a command line, a cell of a table and a value in a file.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def names() -> tuple[str, ...]:
+    """Names of all networks, in the order of a listing: the zoo's, then registered ones."""
+    return tuple(_NETWORKS)
+
+
+def get(name: str, *, where: str = "") -> Network:
+    """The network called ``name``.
+
+    Args:
+        name: A name of the zoo, or of a network registered in this process.
+        where: What the name came from, for the message.
+
+    Raises:
+        UnknownNameError: No network has that name; the message gives the nearest one.
+    """
+    network = _NETWORKS.get(name) if isinstance(name, str) else None
+    if network is None:
+        note = "a network of your own: prema_gym.networks.register(network), in every process"
+        raise UnknownNameError("network", str(name), _NETWORKS, where, note=note)
+    return network
+
+
+def register(network: Network) -> None:
+    """Make a network of your own known by its name, in this process.
+
+    A name is never given to another network, since results of the first may be kept; registering an
+    equal network again changes nothing. Another process (a spawned worker, say) has to
+    register too: put the call at the top level of a module that it imports.
+
+    Args:
+        network: Anything but a name already taken. If a decoder runs once per output step, it needs
+            ``input_lengths``: output lengths are drawn as a multiple of the input's.
+
+    Raises:
+        ConfigError: Not a `Network`, a name that is taken or is not letters, digits, ``.``, ``_``
+            and ``-``, layers that do not follow from each other, or output steps without
+            ``input_lengths``.
+    """
+    if not isinstance(network, Network):
+        raise ConfigError(f"register takes a Network, got {network!r}")
+    name = network.name
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f"network {name!r}: a registered name is letters, digits, '.', '_' and '-', "
+            "the first a letter or digit"
+        )
+    if name in _NETWORKS:
+        if _NETWORKS[name] == network:
+            return
+        raise ConfigError(f"network {name!r}: the name is taken; choose another one")
+    try:
+        check_wiring(network.phases())
+    except ConfigError as error:
+        error.args = (f"network {name!r}: {error}",)
+        raise
+    if network.has_output_steps and not network.is_recurrent:
+        raise ConfigError(
+            f"network {name!r}: has output steps, so give its input_lengths; (1, 1) for an input "
+            "of fixed size"
+        )
+    _NETWORKS[name] = network

@@ -1,0 +1,19 @@
+"""What tests of several rooms share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from prema_gym.networks import registry
+from prema_gym.workloads.catalog import compile_scenario
+
+
+@pytest.fixture
+def own_networks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Forget afterwards what a test registers, and what was compiled from it."""
+    with monkeypatch.context() as patch:
+        patch.setattr(registry, "_NETWORKS", dict(registry._NETWORKS))
+        yield
+    compile_scenario.cache_clear()
