@@ -60,7 +60,7 @@ def kernel(function: F) -> F:
     else:
         # Numba offers no public way to widen the stamp from one file to a package. Where this one
         # is gone, no cache is better than a stale one.
-        file = getattr(compiled._cache, "_cache_file", None)
+        file: Any = getattr(compiled._cache, "_cache_file", None)
         if hasattr(file, "_source_stamp"):
             file._source_stamp = _source_digest(Path(function.__code__.co_filename).parent)
         else:

@@ -304,7 +304,7 @@ def _enough_decisions(scenario: Scenario, batches: Sequence[WorkloadBatch]) -> i
     work = max(int(batch.isolated_cycles.sum(axis=1).max()) for batch in batches)
     last = max(int(batch.arrival_cycles.max()) for batch in batches)
     quanta = (work + last) // scenario.quantum_cycles
-    return max(LEAST_LIMIT, 4 * quanta + 100 * batches[0].arrival_cycles.shape[1])
+    return int(max(LEAST_LIMIT, 4 * quanta + 100 * batches[0].arrival_cycles.shape[1]))
 
 
 def _optimum(batches: Sequence[WorkloadBatch], threads: int) -> dict[str, float]:

@@ -1,0 +1,70 @@
+"""Learned schedulers: the network, how it is trained, and trained ones to load.
+
+    policy = agents.load("learned")            # a shipped one
+    policy = agents.load("runs/mine")          # the best of a training run
+    actions, _ = policy.predict(observation)
+
+Loading our own network needs no torch; a file saved by Stable-Baselines3 does.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agents.foreign import SB3Policy
+    from agents.policy import LearnedPolicy
+
+__all__ = ["PRETRAINED", "load", "names"]
+
+PRETRAINED = Path(__file__).parent / "pretrained"
+"""Folder of the shipped weights; beside each its configuration and its table of results."""
+
+
+def names() -> tuple[str, ...]:
+    """The shipped policies."""
+    return tuple(sorted(path.stem for path in PRETRAINED.glob("*.npz")))
+
+
+def load(name_or_path: str | os.PathLike[str]) -> LearnedPolicy | SB3Policy:
+    """Load a trained scheduler.
+
+    Args:
+        name_or_path: A shipped policy's name, a run folder, an ``.npz`` of ours, or a ``.zip``
+            saved by Stable-Baselines3 (which may run code when loaded: only from those you trust).
+
+    Returns:
+        An object with ``predict`` and ``mechanisms``, like every policy.
+
+    Raises:
+        UnknownNameError: Neither a shipped name nor a path that exists.
+        ConfigError: The file is damaged or was made for another table.
+        MissingExtraError: A Stable-Baselines3 file, and that package is not installed.
+    """
+    from agents.policy import LearnedPolicy
+    from prema_gym.errors import ConfigError, MissingExtraError, UnknownNameError
+
+    given = os.fspath(name_or_path)
+    shipped = names()
+    if given in shipped:
+        return LearnedPolicy.from_file(PRETRAINED / f"{given}.npz", given)
+    path = Path(given)
+    if path.is_dir():
+        from agents.run_folder import find_policy
+
+        name, path = path.name, find_policy(path)
+    elif path.suffix not in (".npz", ".zip") and not path.exists():
+        raise UnknownNameError("learned policy", given, shipped)
+    else:
+        name = path.stem
+    if path.suffix == ".npz":
+        return LearnedPolicy.from_file(path, name)
+    if path.suffix != ".zip":
+        raise ConfigError(f"{path} is neither an .npz of ours nor a .zip of Stable-Baselines3")
+    try:
+        from agents.foreign import load_zip
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"loading {path}", error.name or "torch", "train") from None
+    return load_zip(path, name)

@@ -1,0 +1,104 @@
+"""What happens while SB3 learns? Validation, checkpoints and the progress bar, at set timesteps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from stable_baselines3.common.callbacks import BaseCallback
+
+from agents.evolve import describe
+from agents.files import save_weights, write_atomically
+from agents.foreign import SB3Policy
+from agents.policy import LearnedPolicy
+from agents.progress import Reporter
+from agents.run_folder import RunFolder, git_state
+from agents.settings import TrainSettings
+from agents.validation import Validation, Validator
+
+MECHANISMS = ("checkpoint",)
+
+
+class Keeper(BaseCallback):
+    """Validates and keeps the policy every ``eval_every`` timesteps, and at the end.
+
+    The marks are multiples of ``eval_every`` whatever the number of environments: a validation
+    falls on the first step at or after its mark.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        settings: TrainSettings,
+        validator: Validator,
+        reporter: Reporter,
+        save_state: Callable[[], None],
+    ) -> None:
+        """Take what is needed; see the modules of the types."""
+        super().__init__()
+        self._folder, self._settings, self._validator = folder, settings, validator
+        self._reporter, self._save_state = reporter, save_state
+        self._start = time.perf_counter()
+        self._due = 0
+        self._validated_at = -1
+
+    def _on_training_start(self) -> None:
+        every = self._settings.eval_every
+        self._due = (self.num_timesteps // every + 1) * every
+
+    def _on_step(self) -> bool:
+        self._reporter.at(self.num_timesteps)
+        if self.num_timesteps >= self._due:
+            every = self._settings.eval_every
+            self._due = (self.num_timesteps // every + 1) * every
+            self._validate()
+        return True
+
+    def _on_training_end(self) -> None:
+        if self._validated_at != self.num_timesteps:
+            self._validate()
+
+    def _validate(self) -> None:
+        self._validated_at = self.num_timesteps
+        folder, scorer = self._folder, getattr(self.model.policy, "scorer", None)
+        policy = (
+            SB3Policy("candidate", self.model, {"mechanisms": MECHANISMS})
+            if scorer is None
+            else LearnedPolicy("candidate", scorer.weights, {"mechanisms": MECHANISMS})
+        )
+        seen = self._validator(policy)
+        row = seen.row()
+        for name, value in row.items():
+            self.logger.record(f"validation/{name}", value)
+        self.logger.dump(self.num_timesteps)
+        best = seen.score > folder.best_score()
+        if isinstance(policy, LearnedPolicy):
+            about = self._about(seen)
+            save_weights(folder.checkpoint(self.num_timesteps, ".npz"), policy.weights, about)
+            if best:
+                save_weights(folder.path / "best.npz", policy.weights, about)
+        else:
+            write_atomically(folder.checkpoint(self.num_timesteps, ".zip"), self._write_zip)
+            if best:
+                write_atomically(folder.path / "best.zip", self._write_zip)
+        folder.add_evaluation(self.num_timesteps, time.perf_counter() - self._start, row)
+        self._save_state()
+        self._reporter.say(describe(self.num_timesteps, seen, best))
+
+    def _write_zip(self, path: Path) -> None:
+        self.model.save(path)
+
+    def _about(self, seen: Validation) -> dict[str, object]:
+        settings = self._settings
+        return {
+            "mechanisms": list(MECHANISMS),
+            "algo": settings.algo,
+            "scenario": settings.scenario,
+            "objective": settings.objective,
+            "seed": settings.seed,
+            "timesteps": self.num_timesteps,
+            "git": git_state(),
+            "source": f"train.py --algo {settings.algo}, {self.num_timesteps} steps",
+            "validation": seen.row(),
+        }

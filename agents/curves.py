@@ -1,0 +1,62 @@
+"""How did a run go? Its evaluations as a picture: times better than PREMA, by timesteps.
+
+python -m agents.curves runs/learned docs/learned.png
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from agents.files import write_atomically
+from agents.objective import FIVE
+from agents.run_folder import RunFolder
+from prema_gym.errors import ConfigError, MissingExtraError
+
+
+def draw(run: Path, picture: Path) -> None:
+    """Draw the five ratios and their geometric mean over a run's validations.
+
+    Args:
+        run: The run's folder.
+        picture: The file to write; its ending says the format.
+
+    Raises:
+        ConfigError: The run has no evaluations.
+        MissingExtraError: Matplotlib is not installed.
+    """
+    rows = RunFolder(run).rows()
+    if not rows:
+        raise ConfigError(f"{run} has no evaluations to draw")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("drawing curves", "matplotlib", "plot") from None
+    figure = Figure(figsize=(8, 4.5), dpi=120, layout="constrained")
+    axes = figure.add_subplot()
+    steps = [int(row["timesteps"]) / 1e6 for row in rows]
+    for metric in FIVE:
+        ratios = [float(row[f"{metric.name}_ratio"]) for row in rows]
+        axes.plot(steps, ratios, label=metric.title)
+    mean = [float(row["geometric_mean_ratio"]) for row in rows]
+    axes.plot(steps, mean, color="black", linewidth=2, label="geometric mean")
+    axes.axhline(1.0, color="grey", linestyle=":")
+    axes.set_yscale("log")
+    axes.set_xlabel("scheduling decisions (millions)")
+    axes.set_ylabel("times better than dynamic PREMA")
+    axes.set_title("Validation workloads")
+    axes.legend(ncols=2)
+    write_atomically(picture, figure.savefig)
+
+
+def main() -> None:
+    """Read the command line and draw."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("run", type=Path)
+    parser.add_argument("picture", type=Path)
+    options = parser.parse_args()
+    draw(options.run, options.picture)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""How does a run of the evolution strategy go? Breed, validate and keep, until time is up."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from torch.utils.tensorboard import SummaryWriter
+
+from agents.course import COURSE
+from agents.es import EvolutionStrategy, Generation, first_guess
+from agents.files import save_weights
+from agents.policy import LearnedPolicy
+from agents.progress import Reporter
+from agents.run_folder import RunFolder, git_state
+from agents.selection import MORE, add_average, choose_best, latest
+from agents.settings import TrainSettings
+from agents.validation import Validation, Validator
+
+MECHANISMS = ("checkpoint",)
+
+
+def evolve(folder: RunFolder, settings: TrainSettings, *, resume: bool) -> None:
+    """Run the evolution strategy of a run folder to its end.
+
+    Args:
+        folder: Where everything is kept.
+        settings: What to do.
+        resume: Go on from the folder's state.
+    """
+    config = replace(settings.evolution, workloads=settings.num_envs)
+    scenario = settings.resolved_scenario
+    with Reporter(settings.timesteps) as reporter:
+        initial = first_guess(config.shape, settings.seed)
+        if settings.init_from and not resume:
+            from agents.imitation import imitate
+
+            course = replace(scenario, quantum_ms=config.quantum_ms)
+            initial = imitate(
+                settings.init_from, course, config.shape, settings.seed, say=reporter.say
+            )
+        search = EvolutionStrategy(
+            scenario,
+            config,
+            seed=settings.seed,
+            objective=settings.objective,
+            initial=initial,
+            threads=settings.threads,
+        )
+        if resume:
+            search.restore(folder.load_state())
+            folder.resumed(search.decisions)
+        _Loop(folder, settings, search, reporter).run()
+
+
+class _Loop:
+    """The loop of one run, and what happens between generations."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        settings: TrainSettings,
+        search: EvolutionStrategy,
+        reporter: Reporter,
+    ) -> None:
+        self._folder, self._settings, self._search = folder, settings, search
+        self._reporter = reporter
+        self._validator = self._validate_with(settings.eval_workloads)
+        self._start = time.perf_counter()
+
+    def _validate_with(self, workloads: int, first: int = 0) -> Validator:
+        """Every leg of the course, each with the scenario's own quantum."""
+        scenario = self._search.scenario
+        return Validator(
+            [leg.scenario(scenario, scenario.quantum_ms) for leg in COURSE],
+            weights=[leg.weight for leg in COURSE],
+            workloads=workloads,
+            first=first,
+            objective=self._settings.objective,
+        )
+
+    def run(self) -> None:
+        settings, search = self._settings, self._search
+        due = (search.decisions // settings.eval_every + 1) * settings.eval_every
+        with SummaryWriter(
+            str(self._folder.tensorboard), purge_step=search.decisions + 1
+        ) as self._writer:
+            between = search.state()
+            try:
+                while search.decisions < settings.timesteps:
+                    self._log(search.step())
+                    between = search.state()
+                    if search.decisions >= min(due, settings.timesteps):
+                        due = (search.decisions // settings.eval_every + 1) * settings.eval_every
+                        self._validate()
+            finally:
+                # Also on an interrupt: a half-bred generation is forgotten, and a resumed run
+                # breeds it again, to the bit.
+                self._folder.save_state(between)
+        add_average(self._folder, self._about(None))
+        few = settings.eval_workloads
+        choose_best(
+            self._folder,
+            latest(self._folder),
+            self._validate_with(MORE * few, few),
+            describe,
+            self._reporter.say,
+        )
+
+    def _log(self, generation: Generation) -> None:
+        self._reporter.at(generation.decisions)
+        self._writer.add_scalar("search/fitness", generation.fitness, generation.decisions)
+        self._writer.add_scalar("search/spread", generation.spread, generation.decisions)
+
+    def _validate(self) -> None:
+        search, folder = self._search, self._folder
+        policy = LearnedPolicy("candidate", search.weights, self._about(None))
+        seen = self._validator(policy)
+        row = seen.row()
+        for name, value in row.items():
+            self._writer.add_scalar(f"validation/{name}", value, search.decisions)
+        about = self._about(seen)
+        save_weights(folder.checkpoint(search.decisions, ".npz"), search.weights, about)
+        best = seen.score > folder.best_score()
+        if best:
+            save_weights(folder.path / "best.npz", search.weights, about)
+        folder.add_evaluation(search.decisions, time.perf_counter() - self._start, row)
+        folder.save_state(search.state())
+        self._reporter.say(describe(search.decisions, seen, best))
+
+    def _about(self, seen: Validation | None) -> dict[str, object]:
+        settings = self._settings
+        return {
+            "mechanisms": list(MECHANISMS),
+            "algo": settings.algo,
+            "scenario": settings.scenario,
+            "objective": settings.objective,
+            "seed": settings.seed,
+            "timesteps": self._search.decisions,
+            "git": git_state(),
+            "source": f"train.py --algo es, {self._search.decisions} decisions",
+            "validation": None if seen is None else seen.row(),
+        }
+
+
+def describe(timesteps: int, seen: Validation, best: bool) -> str:
+    """One line about a validation: how many times better than the reference on each metric."""
+    row = seen.row()
+    names = ("antt", "stp", "fairness", "sla_violation", "p95_ntt_high", "geometric_mean")
+    short = ("ANTT", "STP", "fairness", "SLA", "p95 high", "mean")
+    ratios = ", ".join(
+        f"{label} {row[f'{name}_ratio']:.3f}×" for label, name in zip(short, names, strict=True)
+    )
+    mark = " (best so far)" if best else ""
+    return (
+        f"{timesteps:>12,} steps: {ratios}; least anywhere {row['least_ratio_anywhere']:.3f}×{mark}"
+    )

@@ -1,0 +1,122 @@
+"""How are a trained scheduler's weights kept in a file, so that nothing doubtful can be loaded?
+
+One ``.npz``: the arrays of the network and one JSON text that says what they are. It is read
+without pickle, so a file from elsewhere can carry no code, and every part is checked before use: a
+damaged, missing or mismatched file gives one line that says so. Files are written beside their
+place and then renamed, so a crash leaves the old one or the new one, never half of one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.features import FEATURES
+from agents.scorer import Weights, shape_of
+from prema_gym.errors import ConfigError
+from prema_gym.simulator.observation import MECHANISMS, column_names
+
+FORMAT = 1
+"""Version of the layout; raised whenever an old file would be misread."""
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Have ``write`` fill a file beside ``path``, then rename it into place.
+
+    Args:
+        path: Where the file belongs; its folder exists.
+        write: Called with the temporary path, which keeps the suffix.
+    """
+    beside = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    try:
+        write(beside)
+        with beside.open("rb") as written:
+            os.fsync(written.fileno())  # a rename may otherwise outlive its content
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_text_atomically(path: Path, text: str) -> None:
+    """Write a text file so that a crash never leaves half of it."""
+    write_atomically(path, lambda beside: beside.write_text(text, encoding="utf-8"))
+
+
+def save_weights(path: Path, weights: Weights, about: Mapping[str, Any]) -> None:
+    """Write a network and what is known about it.
+
+    Args:
+        path: Ends in ``.npz``.
+        weights: The network.
+        about: Plain data; ``mechanisms`` (names) is required, the rest is for reports.
+    """
+    described = {
+        "format": FORMAT,
+        "features": [name for name, _ in FEATURES],
+        "columns": list(column_names()),
+        **about,
+    }
+
+    def write(beside: Path) -> None:
+        with beside.open("wb") as file:
+            np.savez(file, about=np.array(json.dumps(described)), **weights._asdict())
+
+    write_atomically(path, write)
+
+
+def load_weights(path: Path) -> tuple[Weights, dict[str, Any]]:
+    """Read a network and what is known about it; ``about["digest"]`` names the file's content.
+
+    Raises:
+        ConfigError: The file is missing, damaged, or made for another table or network.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from None
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            about = json.loads(str(file["about"]))
+            weights = Weights(
+                *(np.ascontiguousarray(file[name], dtype=np.float32) for name in Weights._fields)
+            )
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise ConfigError(
+            f"{path} is damaged or not a trained scheduler ({type(error).__name__}: {error})"
+        ) from None
+    _check(path, weights, about)
+    about["digest"] = hashlib.sha256(content).hexdigest()[:12]
+    return weights, about
+
+
+def _check(path: Path, weights: Weights, about: object) -> None:
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        found = about.get("format") if isinstance(about, dict) else None
+        raise ConfigError(f"{path} has the layout {found!r}, this version reads {FORMAT}")
+    for what, here in (
+        ("features", [name for name, _ in FEATURES]),
+        ("columns", list(column_names())),
+    ):
+        if about.get(what) != here:
+            raise ConfigError(
+                f"{path} was trained on other {what} than this version has: train it again"
+            )
+    mechanisms = about.get("mechanisms")
+    if not isinstance(mechanisms, list) or not set(mechanisms) <= set(MECHANISMS):
+        raise ConfigError(f"{path} names no known mechanisms, given {mechanisms!r}")
+    try:
+        shape = shape_of(weights)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    if shape.mechanisms != len(mechanisms):
+        raise ConfigError(
+            f"{path} scores {shape.mechanisms} mechanisms and names {len(mechanisms)}"
+        )

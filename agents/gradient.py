@@ -1,0 +1,276 @@
+"""How does a run of a Stable-Baselines3 algorithm go? Build, learn, validate, keep.
+
+SB3 and sb3-contrib do the training; here are the environment, our network as their policy, and a
+state that lets a run be resumed: counters, schedules, optimiser, replay memory and random numbers.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.logger import configure
+from stable_baselines3.common.vec_env import VecEnv
+
+import baselines
+from agents import seeds
+from agents.callbacks import Keeper
+from agents.evolve import describe
+from agents.objective import BALANCED, OBJECTIVES, measure
+from agents.progress import Reporter
+from agents.run_folder import RunFolder
+from agents.sb3_policies import MaskableSlotPolicy, SlotPolicy, SlotQPolicy
+from agents.selection import MORE, best_scored, choose_best
+from agents.settings import TrainSettings
+from agents.validation import REFERENCE, Validator
+from prema_gym.errors import ConfigError
+from prema_gym.runs import run_policy
+from prema_gym.simulator.simulator import DEFAULT_SLOTS, Simulator
+from prema_gym.workloads.catalog import compile_scenario
+from prema_gym.workloads.generate import sample_batch
+from prema_gym.workloads.scenario import Scenario
+
+SLOTS = 8
+"""Least slots in training: the paper's eight tasks fit."""
+
+# Arguments that suit episodes of some hundred decisions; [gradient.hyper] overrules them.
+_ALGORITHMS: dict[str, tuple[type[BaseAlgorithm], type, dict[str, Any]]] = {
+    "maskable-ppo": (
+        MaskablePPO,
+        MaskableSlotPolicy,
+        {"n_steps": 128, "n_epochs": 4, "gae_lambda": 0.98, "ent_coef": 0.001, "clip_range": 0.2},
+    ),
+    "ppo": (
+        PPO,
+        SlotPolicy,
+        {"n_steps": 128, "n_epochs": 4, "gae_lambda": 0.98, "ent_coef": 0.001, "clip_range": 0.2},
+    ),
+    "a2c": (A2C, SlotPolicy, {"n_steps": 32, "gae_lambda": 0.98, "ent_coef": 0.001}),
+    "dqn": (
+        DQN,
+        SlotQPolicy,
+        {
+            "buffer_size": 200_000,
+            "learning_starts": 5_000,
+            "batch_size": 256,
+            "train_freq": 4,
+            "target_update_interval": 2_000,
+            "exploration_fraction": 0.3,
+        },
+    ),
+}
+_MINIBATCHES = 8
+"""Parts of a rollout that PPO takes its steps on: the usual few thousand tables each."""
+
+
+class Linear:
+    """A learning rate that falls to 0 in a straight line; a class, so that it can be pickled."""
+
+    def __init__(self, first: float) -> None:
+        """Start at ``first``."""
+        self.first = first
+
+    def __call__(self, left: float) -> float:
+        """Rate with the share ``left`` of the training to go."""
+        return self.first * left
+
+
+def train_gradient(folder: RunFolder, settings: TrainSettings, *, resume: bool) -> None:
+    """Run an SB3 algorithm of a run folder to its end.
+
+    Args:
+        folder: Where everything is kept.
+        settings: What to do.
+        resume: Go on from the folder's state.
+    """
+    torch.set_num_threads(settings.threads)
+    with Reporter(settings.timesteps) as reporter:
+        state = _unpacked(folder.load_state()) if resume else None
+        done = 0 if state is None else int(state["timesteps"])
+        env = make_env(settings, start=done)
+        model = (
+            _new_model(settings, env, reporter.say)
+            if state is None
+            else _restored_model(settings, env, state)
+        )
+        if state is not None:
+            folder.resumed(done)
+        model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
+        validator = _validator(settings, settings.eval_workloads)
+        keeper = Keeper(
+            folder, settings, validator, reporter, lambda: folder.save_state(pack(model))
+        )
+        try:
+            if done < settings.timesteps:
+                model.learn(
+                    settings.timesteps - done,
+                    callback=keeper,
+                    # Rollouts (episodes, for DQN) between lines of the log.
+                    log_interval=4 if settings.algo == "dqn" else 1,
+                    reset_num_timesteps=state is None,
+                )
+        finally:
+            folder.save_state(pack(model))
+            env.close()
+        if settings.gradient.policy == "slots":
+            few = settings.eval_workloads
+            validator = _validator(settings, MORE * few, few)
+            choose_best(folder, best_scored(folder), validator, describe, reporter.say)
+
+
+def _validator(settings: TrainSettings, workloads: int, first: int = 0) -> Validator:
+    return Validator(
+        [settings.resolved_scenario],
+        workloads=workloads,
+        first=first,
+        objective=settings.objective,
+        slots=training_slots(settings) if settings.gradient.policy == "mlp" else DEFAULT_SLOTS,
+    )
+
+
+def training_scenario(settings: TrainSettings) -> Scenario:
+    """The scenario with the quantum used in training."""
+    return replace(settings.resolved_scenario, quantum_ms=settings.gradient.quantum_ms)
+
+
+def training_slots(settings: TrainSettings) -> int:
+    """Slots in training; the network then runs with any number, SB3's with these only."""
+    return max(SLOTS, settings.resolved_scenario.num_tasks)
+
+
+def make_env(settings: TrainSettings, *, start: int = 0) -> VecEnv:
+    """The training environments, seeded from the training range.
+
+    Args:
+        settings: The run.
+        start: Timesteps already taken, so that a resumed run meets new workloads.
+    """
+    from prema_gym.envs.sb3 import make_sb3_env
+
+    env: VecEnv = make_sb3_env(
+        settings.num_envs,
+        scenario=training_scenario(settings),
+        slots=training_slots(settings),
+        reward=reward_for(settings),
+    )
+    env.seed(seeds.training_environment(settings.seed, start))
+    return env
+
+
+def reward_for(settings: TrainSettings) -> dict[str, float]:
+    """Weights of the environment's reward terms for an objective.
+
+    "balanced" adds up the five metrics, each divided by what PREMA reaches: a step uphill on that
+    sum is a step uphill on the geometric mean of the five ratios, near PREMA. Further from it the
+    sum overpays what is easily gained, which ``emphasis`` can correct.
+    """
+    terms = {**{name: name for name in OBJECTIVES}, "sla": "sla_curve"}
+    if settings.objective != BALANCED:
+        return {terms[settings.objective]: 1.0}
+    scenario = training_scenario(settings)
+    catalog = compile_scenario(scenario)
+    drawn = seeds.training_workloads(settings.seed, 10**9, settings.eval_workloads)
+    simulator = Simulator(catalog, num_envs=len(drawn), slots=training_slots(settings))
+    batch = sample_batch(catalog, drawn.tolist())
+    reached = measure(run_policy(simulator, baselines.make(REFERENCE), batch))
+    emphasis = settings.gradient.emphasis
+    return {
+        terms[name]: float(emphasis.get(name, 1.0) / value)
+        for name, value in zip(OBJECTIVES, reached, strict=True)
+    }
+
+
+def _new_model(settings: TrainSettings, env: VecEnv, say: Callable[[str], None]) -> BaseAlgorithm:
+    kind, policy, defaults = _ALGORITHMS[settings.algo]
+    gradient = settings.gradient
+    arguments: dict[str, Any] = dict(defaults)
+    if "n_epochs" in arguments:
+        steps = gradient.hyper.get("n_steps", arguments["n_steps"])
+        arguments["batch_size"] = max(64, steps * settings.num_envs // _MINIBATCHES)
+    arguments |= gradient.hyper
+    if gradient.policy == "mlp":
+        arguments["policy"] = "MlpPolicy"
+    else:
+        sizes = {"hidden": gradient.hidden, "readers": gradient.readers}
+        if settings.algo != "dqn":
+            sizes["critic_width"] = gradient.critic_width
+        arguments |= {"policy": policy, "policy_kwargs": sizes}
+    try:
+        model = kind(  # type: ignore[call-arg]  # every one of ours takes gamma
+            env=env,
+            seed=settings.seed,
+            learning_rate=Linear(gradient.learning_rate),
+            gamma=gradient.gamma,
+            device=settings.device,
+            **arguments,
+        )
+    except TypeError as error:
+        raise ConfigError(f"[gradient.hyper] does not suit {settings.algo}: {error}") from None
+    # SB3 seeds the environments with the run's seed; they belong into the training range.
+    env.seed(seeds.training_environment(settings.seed))
+    if settings.init_from:
+        if gradient.policy == "mlp":
+            raise ConfigError("init_from needs the policy 'slots', given 'mlp'")
+        from agents.imitation import imitate
+
+        scorer: Any = model.policy.scorer
+        scorer.load(
+            imitate(
+                settings.init_from,
+                training_scenario(settings),
+                scorer.shape,
+                settings.seed,
+                say=say,
+            )
+        )
+        if settings.algo == "dqn":
+            model.q_net_target.load_state_dict(model.q_net.state_dict())  # type: ignore[attr-defined]
+    return model
+
+
+def pack(model: BaseAlgorithm) -> bytes:
+    """Everything that a resumed run needs."""
+    file = io.BytesIO()
+    model.save(file)
+    replay = io.BytesIO()
+    if isinstance(model, DQN):
+        pickle.dump(model.replay_buffer, replay)
+    return pickle.dumps(
+        {
+            "timesteps": model.num_timesteps,
+            "model": file.getvalue(),
+            "replay": replay.getvalue(),
+            "torch": torch.get_rng_state().numpy().tobytes(),
+            "numpy": np.random.get_state(),  # noqa: NPY002 - SB3 draws from it
+            "python": random.getstate(),
+        }
+    )
+
+
+def _unpacked(state: bytes) -> dict[str, Any]:
+    try:
+        unpacked = pickle.loads(state)
+        return dict(unpacked)
+    except (pickle.UnpicklingError, ValueError, EOFError, AttributeError, TypeError) as error:
+        raise ConfigError(f"the run's state is damaged ({error})") from None
+
+
+def _restored_model(settings: TrainSettings, env: VecEnv, state: dict[str, Any]) -> BaseAlgorithm:
+    kind = _ALGORITHMS[settings.algo][0]
+    model = kind.load(io.BytesIO(state["model"]), env=env, device=settings.device)
+    if isinstance(model, DQN):
+        model.replay_buffer = pickle.loads(state["replay"])
+    torch.set_rng_state(torch.from_numpy(np.frombuffer(state["torch"], np.uint8).copy()))
+    np.random.set_state(state["numpy"])  # noqa: NPY002 - SB3 draws from it
+    random.setstate(state["python"])
+    env.seed(seeds.training_environment(settings.seed, start=int(state["timesteps"])))
+    return model

@@ -1,0 +1,204 @@
+"""What does a training run leave behind? A folder from which it can be understood and resumed.
+
+config.toml          every setting, resolved
+run.json             versions, git state, seed ranges, when each start was made
+evaluations.csv      one line a validation
+checkpoints/         the policy at every validation, named by its timesteps
+best.npz|zip         the checkpoint that validated best
+last.state           what a resumed run needs (written whole or not at all)
+tensorboard/         curves
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import platform
+import subprocess
+import time
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from agents import seeds
+from agents.files import write_atomically, write_text_atomically
+from agents.settings import TrainSettings
+from prema_gym.errors import ConfigError
+
+PACKAGES = (
+    "prema-gym",
+    "numpy",
+    "numba",
+    "gymnasium",
+    "torch",
+    "stable-baselines3",
+    "sb3-contrib",
+    "cma",
+)
+
+
+class RunFolder:
+    """One run's folder."""
+
+    def __init__(self, path: Path) -> None:
+        """Name the folder; nothing is touched."""
+        self.path = path
+        self.checkpoints = path / "checkpoints"
+        self.tensorboard = path / "tensorboard"
+        self.evaluations = path / "evaluations.csv"
+        self._state = path / "last.state"
+
+    @classmethod
+    def create(cls, path: Path, settings: TrainSettings) -> RunFolder:
+        """Start a new run.
+
+        Raises:
+            ConfigError: The folder already holds a run, or cannot be made.
+        """
+        folder = cls(path)
+        if (path / "config.toml").exists():
+            raise ConfigError(f"{path} already holds a run: resume it with --resume {path}")
+        try:
+            folder.checkpoints.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"cannot make {folder.checkpoints}: {error.strerror}") from None
+        settings.to_toml(path / "config.toml")
+        folder._note_start(0)
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> tuple[RunFolder, TrainSettings]:
+        """Find a run that is to be resumed.
+
+        Raises:
+            ConfigError: The folder holds no run, or one that was never saved.
+        """
+        folder = cls(path)
+        if not (path / "config.toml").is_file():
+            raise ConfigError(f"{path} holds no run (there is no config.toml)")
+        return folder, TrainSettings.from_toml(path / "config.toml")
+
+    def _note_start(self, timesteps: int) -> None:
+        """Add a start to ``run.json``: when, with what, from which source."""
+        path = self.path / "run.json"
+        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"starts": []}
+        known["seed_ranges"] = {
+            name: [span.start, span.stop - 1]
+            for name, span in (
+                ("training", seeds.TRAINING),
+                ("validation", seeds.VALIDATION),
+                ("test", seeds.TEST),
+            )
+        }
+        known["starts"].append(
+            {
+                "time": time.strftime("%Y-%m-%d %H:%M:%S %z"),
+                "timesteps": timesteps,
+                "versions": versions(),
+                "git": git_state(),
+            }
+        )
+        write_text_atomically(path, json.dumps(known, indent=2) + "\n")
+
+    def save_state(self, state: bytes) -> None:
+        """Keep what a resumed run needs."""
+        write_atomically(self._state, lambda beside: beside.write_bytes(state))
+
+    def load_state(self) -> bytes:
+        """What :meth:`save_state` kept.
+
+        Raises:
+            ConfigError: Nothing was kept.
+        """
+        try:
+            return self._state.read_bytes()
+        except OSError as error:
+            raise ConfigError(
+                f"{self.path} cannot be resumed: {self._state.name}: {error.strerror}"
+            ) from None
+
+    def resumed(self, timesteps: int) -> None:
+        """Note a resumption, and drop evaluations later than where it starts."""
+        self._note_start(timesteps)
+        rows = [row for row in self.rows() if int(row["timesteps"]) <= timesteps]
+        if rows:
+            self._write_rows(rows)
+
+    def rows(self) -> list[dict[str, str]]:
+        """The evaluations so far."""
+        if not self.evaluations.exists():
+            return []
+        with self.evaluations.open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def add_evaluation(self, timesteps: int, wall_s: float, row: dict[str, float]) -> None:
+        """Append one line."""
+        new = {"timesteps": str(timesteps), "wall_s": f"{wall_s:.1f}"}
+        new |= {name: f"{value:.6g}" for name, value in row.items()}
+        self._write_rows([*self.rows(), new])
+
+    def _write_rows(self, rows: list[dict[str, str]]) -> None:
+        text = io.StringIO()
+        writer = csv.DictWriter(text, fieldnames=list(rows[-1]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_text_atomically(self.evaluations, text.getvalue())
+
+    def best_score(self) -> float:
+        """The best validation so far; −∞ before the first."""
+        return max((float(row["score"]) for row in self.rows()), default=float("-inf"))
+
+    def checkpoint(self, timesteps: int, suffix: str) -> Path:
+        """Where the policy at some point is kept; names sort by time."""
+        return self.checkpoints / f"step_{timesteps:012d}{suffix}"
+
+
+def find_policy(path: Path) -> Path:
+    """The file of a run folder that holds its policy: the best, else the latest checkpoint.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    for name in ("best.npz", "best.zip"):
+        if (path / name).is_file():
+            return path / name
+    kept = sorted((path / "checkpoints").glob("step_*"))
+    if not kept:
+        raise ConfigError(f"{path} holds no trained policy (neither best.* nor checkpoints/)")
+    return kept[-1]
+
+
+def versions() -> dict[str, str]:
+    """Versions that a run depends on."""
+    found = {"python": platform.python_version(), "machine": platform.platform()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+@lru_cache(maxsize=1)
+def git_state() -> str:
+    """Commit of the source, "+ changes" where it differs from it; "unknown" outside git.
+
+    As of the first call: that is the source that was loaded.
+    """
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ("git", *arguments),
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        ).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no")
+        return git("rev-parse", "HEAD") + (" + changes" if changed else "")
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"

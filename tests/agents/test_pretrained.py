@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import agents
+from agents import generalisation, seeds, shipping
+from agents.curves import draw
+from agents.policy import LearnedPolicy
+from agents.run_folder import RunFolder
+from agents.settings import TrainSettings
+from prema_gym.errors import ConfigError
+from prema_gym.workloads import scenarios
+from prema_gym.workloads.catalog import Catalog
+from prema_gym.workloads.generate import sample_batch
+from tests.agents.conftest import TINY, random_policy
+
+# Another machine's logarithms may differ in the last digit and tip a rare decision.
+SAME = 0.01
+FIVE = ["antt", "stp", "fairness", "sla_violation", "p95_ntt_high"]
+
+
+def table_of(name: str) -> dict:
+    return json.loads((agents.PRETRAINED / f"{name}.json").read_text())
+
+
+@pytest.mark.parametrize("name", agents.names())
+def test_a_shipped_policy_does_what_its_table_says(name: str) -> None:
+    table = table_of(name)
+    policy = agents.load(name)
+    assert isinstance(policy, LearnedPolicy)
+    assert policy.about["digest"] == table["digest"]
+    settings = TrainSettings.from_toml(agents.PRETRAINED / f"{name}.toml")
+    first = table["first"]
+    again = shipping.compare(
+        policy,
+        scenarios.get(settings.scenario),
+        workloads=first["workloads"],
+        seed=first["seed"],
+    )
+    for metric in FIVE:
+        expected, found = first["metrics"][metric], again["metrics"][metric]
+        assert found["dynamic-prema"] == pytest.approx(expected["dynamic-prema"], rel=1e-9)
+        assert found["mean"] == pytest.approx(expected["mean"], rel=SAME)
+
+
+@pytest.mark.parametrize("name", agents.names())
+def test_tables_are_about_seeds_that_no_training_has_seen(name: str) -> None:
+    for part in ("first", "all"):
+        report = table_of(name)[part]
+        seeds.check_test(report["seed"], report["workloads"])
+
+
+def test_the_flagship_beats_prema_on_all_five_beyond_chance() -> None:
+    report = table_of("learned")["all"]
+    assert report["workloads"] >= 2000
+    assert list(report["metrics"]) == FIVE
+    for metric, value in report["metrics"].items():
+        assert value["ratio_ci95"][0] > 1, metric
+    assert report["geometric_mean_ratio"] >= 1.10
+
+
+def test_the_masked_ppo_agent_beats_prema_on_four_of_five() -> None:
+    report = table_of("learned-ppo")["all"]
+    assert sum(value["ratio"] > 1 for value in report["metrics"].values()) >= 4
+    assert report["geometric_mean_ratio"] >= 1.05
+
+
+def test_loading_a_shipped_policy_needs_neither_torch_nor_the_network() -> None:
+    code = (
+        "import sys, socket\n"
+        "socket.socket = None\n"
+        "import numpy, agents\n"
+        "for name in agents.names():\n"
+        "    agents.load(name).predict(numpy.zeros((8, 18), numpy.float32))\n"
+        "print([m for m in ('torch', 'stable_baselines3', 'cma') if m in sys.modules])\n"
+    )
+    root = Path(__file__).parents[2]
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "[]\n"
+
+
+def test_wrong_estimates_change_estimates_only(tiny: Catalog) -> None:
+    batch = sample_batch(tiny, range(200))
+    wrong = generalisation.distorted(batch, 0.5)
+    assert generalisation.distorted(batch, 0.0) is batch
+    assert np.array_equal(wrong.isolated_cycles, batch.isolated_cycles)
+    factor = np.log(wrong.estimated_cycles / batch.estimated_cycles)
+    assert abs(factor.mean()) < 0.1
+    assert 0.4 < factor.std() < 0.6
+
+
+def test_the_table_has_a_row_for_every_condition() -> None:
+    text = generalisation.table(random_policy(), TINY, workloads=4)
+    lines = text.splitlines()
+    rows = generalisation.conditions(TINY)
+    assert len(lines) == len(rows) + 2
+    assert [line.split(" | ")[0][2:] for line in lines[2:]] == [row.title for row in rows]
+    assert len({line.count("|") for line in lines}) == 1
+
+
+def test_curves_are_drawn_from_the_evaluations(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    folder = RunFolder(tmp_path)
+    with pytest.raises(ConfigError, match="no evaluations"):
+        draw(tmp_path, tmp_path / "curve.png")
+    for step in (10, 20):
+        row = {f"{name}_ratio": 1.0 + step / 100 for name in FIVE}
+        folder.add_evaluation(step, 0.5, row | {"geometric_mean_ratio": 1.1, "score": 0.1})
+    draw(tmp_path, tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_timeline_is_drawn_for_a_test_seed_only(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from agents.timelines import draw as draw_timeline
+
+    outcomes = draw_timeline(random_policy(), TINY, 7, tmp_path / "run.png")
+    assert outcomes.unfinished.tolist() == [0]
+    assert (tmp_path / "run.png").read_bytes()[:4] == b"\x89PNG"
+    with pytest.raises(ConfigError, match="test seeds"):
+        draw_timeline(random_policy(), TINY, seeds.TRAINING.start, tmp_path / "other.png")

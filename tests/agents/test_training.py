@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("stable_baselines3")
+pytest.importorskip("cma")
+
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+import agents
+from agents import training
+from agents.es import EvolutionConfig
+from agents.run_folder import RunFolder
+from agents.settings import ALGORITHMS, GradientConfig, TrainSettings
+from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.simulator.observation import NUM_COLUMNS
+from prema_gym.workloads.catalog import Catalog
+from tests.agents.conftest import tables
+
+ROOT = Path(__file__).parents[2]
+HYPER = {
+    "maskable-ppo": {"n_steps": 32},
+    "ppo": {"n_steps": 32},
+    "a2c": {},
+    "dqn": {"learning_starts": 64, "buffer_size": 1000, "batch_size": 32},
+}
+
+
+def small(algo: str, scenario: Path, **changes: object) -> TrainSettings:
+    """A run of a second or two."""
+    settings = TrainSettings(
+        algo=algo,
+        scenario=str(scenario),
+        timesteps=512,
+        num_envs=8,
+        seed=3,
+        eval_every=256,
+        eval_workloads=8,
+        threads=1,
+        evolution=EvolutionConfig(population=4, workloads=8),
+        gradient=GradientConfig(
+            hidden=4, readers=4, critic_width=8, hyper=HYPER.get(algo, {}), emphasis={}
+        ),
+    )
+    return replace(settings, **changes)  # type: ignore[arg-type]
+
+
+def weights_of(run: Path) -> np.ndarray:
+    last = sorted((run / "checkpoints").glob("*.npz"))[-1]
+    return np.concatenate([array.reshape(-1) for array in agents.load(last).weights])  # type: ignore[union-attr]
+
+
+def scalars(run: Path) -> dict[str, list[tuple[int, float]]]:
+    """Every curve that TensorBoard would draw."""
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for file in sorted((run / "tensorboard").glob("events.*")):
+        events = EventAccumulator(str(file))
+        events.Reload()
+        for tag in events.Tags()["scalars"]:
+            points = [(event.step, event.value) for event in events.Scalars(tag)]
+            curves.setdefault(tag, []).extend(points)
+    return curves
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_every_algorithm_trains_and_leaves_a_whole_folder(
+    algo: str, tiny_toml: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / algo
+    training.train(run, small(algo, tiny_toml))
+    folder = RunFolder(run)
+    rows = folder.rows()
+    steps = [int(row["timesteps"]) for row in rows]
+    assert steps == sorted(set(steps))
+    assert steps[-1] >= 512
+    assert all(np.isfinite(float(value)) for row in rows for value in row.values())
+    assert len(list(folder.checkpoints.iterdir())) == len(rows)
+    assert TrainSettings.from_toml(run / "config.toml") == small(algo, tiny_toml)
+    known = json.loads((run / "run.json").read_text())
+    assert {"versions", "git", "timesteps"} <= set(known["starts"][0])
+    assert known["seed_ranges"]["test"] == [0, 999_999_999]
+    curves = scalars(run)
+    assert all(np.isfinite(value) for points in curves.values() for _, value in points)
+    wanted = {"validation/antt_ratio", "validation/p95_ntt_high_ratio", "validation/score"}
+    losses = {
+        "es": {"search/fitness"},
+        "dqn": {"train/loss", "rollout/ep_rew_mean", "rollout/ep_len_mean"},
+        "a2c": {"train/policy_loss", "rollout/ep_rew_mean", "rollout/ep_len_mean"},
+    }
+    assert wanted | losses.get(algo, {"train/loss", "rollout/ep_rew_mean"}) <= set(curves)
+    policy = agents.load(run)
+    assert policy.predict(np.zeros((64, NUM_COLUMNS), np.float32))[0] == 0
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_same_seed_same_weights(algo: str, tiny_toml: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        training.train(tmp_path / name, small(algo, tiny_toml))
+    training.train(tmp_path / "c", small(algo, tiny_toml, seed=4))
+    first = weights_of(tmp_path / "a")
+    assert np.isfinite(first).all()
+    assert np.array_equal(first, weights_of(tmp_path / "b"))
+    assert not np.array_equal(first, weights_of(tmp_path / "c"))
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_a_resumed_run_goes_on_where_it_stopped(
+    algo: str, tiny: Catalog, tiny_toml: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    training.train(run, small(algo, tiny_toml))
+    folder = RunFolder(run)
+    before = folder.rows()
+    kept = sorted(path.name for path in folder.checkpoints.iterdir())
+    contents = {name: (folder.checkpoints / name).read_bytes() for name in kept}
+    training.resume(run, timesteps=1024)
+    after = folder.rows()
+    assert after[: len(before)] == before
+    steps = [int(row["timesteps"]) for row in after]
+    assert steps == sorted(set(steps))
+    assert len(after) > len(before)
+    assert steps[-1] >= 1024
+    assert all((folder.checkpoints / name).read_bytes() == contents[name] for name in kept)
+    starts = json.loads((run / "run.json").read_text())["starts"]
+    assert [start["timesteps"] for start in starts] == [0, int(before[-1]["timesteps"])]
+    for tag, points in scalars(run).items():
+        axis = [step for step, _ in points]
+        assert axis == sorted(axis), tag
+
+
+def test_an_evolution_in_two_parts_is_the_same_as_in_one(tiny_toml: Path, tmp_path: Path) -> None:
+    training.train(tmp_path / "whole", small("es", tiny_toml, timesteps=1024))
+    training.train(tmp_path / "parts", small("es", tiny_toml, timesteps=256))
+    training.resume(tmp_path / "parts", timesteps=1024)
+    assert np.array_equal(weights_of(tmp_path / "whole"), weights_of(tmp_path / "parts"))
+
+
+def test_the_learning_rate_continues_after_a_resume(tiny_toml: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    training.train(run, small("maskable-ppo", tiny_toml, timesteps=1024))
+    training.resume(run, timesteps=2048)
+    rates = dict(scalars(run)["train/learning_rate"])
+    # From 0.001 to 0 over the steps asked for; a rollout of 256 learns at the rate of its start,
+    # and is logged at its end. The second part goes on at 1024 of 2048, not at the beginning.
+    assert rates[1024] == pytest.approx(1e-3 * (1 - 768 / 1024))
+    assert rates[1536] == pytest.approx(1e-3 * (1 - 1280 / 2048))
+    assert rates[2048] == pytest.approx(1e-3 * (1 - 1792 / 2048))
+
+
+def test_plain_sb3_policies_train_and_are_masked_in_evaluation(
+    tiny: Catalog, tiny_toml: Path, tmp_path: Path
+) -> None:
+    for algo in ("maskable-ppo", "dqn"):
+        settings = small(algo, tiny_toml)
+        settings = replace(settings, gradient=replace(settings.gradient, policy="mlp"))
+        training.train(tmp_path / algo, settings)
+        policy = agents.load(tmp_path / algo)
+        for observation, mask in tables(tiny, count=8, steps=10):
+            wide = np.zeros((len(observation), 8, NUM_COLUMNS), np.float32)
+            wide[:, :6] = observation
+            legal = np.zeros((len(mask), 8), bool)
+            legal[:, :6] = mask
+            actions, _ = policy.predict(wide, action_masks=legal)
+            assert legal[np.arange(len(actions)), actions].all()
+        with pytest.raises(ConfigError, match="needs action_masks"):
+            policy.predict(wide)
+        with pytest.raises(ConfigError, match="--slots 8"):
+            policy.predict(wide[:, :5], action_masks=legal[:, :5])
+
+
+def test_an_imitation_does_as_its_teacher_does(tiny_toml: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    from agents.imitation import imitate
+    from agents.scorer import ScorerShape
+    from prema_gym.workloads import scenarios
+
+    imitate("dynamic-prema", scenarios.get(tiny_toml), ScorerShape(), 0, steps=300, say=said.append)
+    assert float(said[0].split("in ")[1].split(" %")[0]) > 85
+
+
+def test_a_folder_is_not_overwritten_and_nothing_is_resumed_from_nowhere(
+    tiny_toml: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    RunFolder.create(run, small("es", tiny_toml))
+    with pytest.raises(ConfigError, match="already holds a run: resume it"):
+        training.train(run, small("es", tiny_toml))
+    with pytest.raises(ConfigError, match=r"cannot be resumed: last\.state"):
+        training.resume(run)
+    with pytest.raises(ConfigError, match="holds no run"):
+        training.resume(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"algo": "sarsa"}, "unknown algorithm 'sarsa'"),
+        ({"objective": "speed"}, "unknown objective 'speed'"),
+        ({"scenario": "papre"}, "did you mean 'paper'"),
+        ({"timesteps": 0}, "timesteps must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"evolution": {"sgima": 1.0}}, "did you mean 'sigma'"),
+        ({"gradient": {"emphasis": {"fair": 1.0}}}, "unknown metric 'fair'"),
+        ({"gradient": {"policy": "cnn"}}, "unknown policy 'cnn'"),
+    ],
+)
+def test_wrong_settings_say_what_is_wrong(change: dict[str, object], message: str) -> None:
+    with pytest.raises((ConfigError, UnknownNameError), match=message):
+        TrainSettings.from_dict(change)
+
+
+def test_settings_survive_a_file(tmp_path: Path) -> None:
+    settings = TrainSettings(algo="ppo", gradient=GradientConfig(hyper={"n_steps": 64}))
+    settings.to_toml(tmp_path / "settings.toml")
+    assert TrainSettings.from_toml(tmp_path / "settings.toml") == settings
+
+
+@pytest.mark.slow
+def test_an_interrupt_saves_and_says_how_to_go_on(tiny_toml: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    command = [sys.executable, "train.py", "--algo", "es", "--scenario", str(tiny_toml)]
+    command += ["--num-envs", "8", "--timesteps", "100000000", "--eval-workloads", "4"]
+    process = subprocess.Popen(
+        [*command, "--eval-every", "2000", "--output", str(run)],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    deadline = time.monotonic() + 100
+    while not (run / "last.state").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    try:
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert f"go on with: python train.py --resume {run}" in errors
+    done = int(RunFolder(run).rows()[-1]["timesteps"])
+    training.resume(run, timesteps=done + 3000)
+    assert int(RunFolder(run).rows()[-1]["timesteps"]) > done
