@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,12 @@ from agents.files import write_atomically
 from agents.network import SlotScorer
 from agents.policy import LearnedPolicy
 from prema_gym.errors import MissingExtraError, UnknownNameError
+from prema_gym.runs import Decider
 from prema_gym.simulator.observation import NUM_COLUMNS
+from prema_gym.simulator.simulator import Simulator
+from prema_gym.workloads import scenarios
+from prema_gym.workloads.catalog import compile_scenario
+from prema_gym.workloads.generate import sample_batch
 
 FORMATS = ("onnx", "torchscript")
 INPUT, OUTPUT = "tables", "actions"
@@ -110,3 +115,14 @@ def latency_us(
     finally:
         torch.set_num_threads(threads)
     return float(np.median(times)) / 1e3
+
+
+def latencies_us(policies: Mapping[str, Decider]) -> dict[str, float]:
+    """:func:`latency_us` of several policies on one table of the paper's workload."""
+    catalog = compile_scenario(scenarios.get("paper"))
+    simulator = Simulator(catalog)
+    simulator.load(sample_batch(catalog, [0]))
+    for _ in range(5):  # by then several tasks are in the table
+        simulator.step([int(simulator.mask[0].argmax())])
+    table = simulator.observation[0].copy()
+    return {name: latency_us(policy.predict, table) for name, policy in policies.items()}

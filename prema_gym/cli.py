@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import prema_gym
-from prema_gym.errors import ConfigError, PremaError
+from prema_gym.errors import ConfigError, MissingExtraError, PremaError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from prema_gym.listings import Described
     from prema_gym.runs import Decider
 
-# What `evaluate` compares unless told otherwise: the paper's set, in the order of its argument.
+# What `evaluate` compares unless told otherwise: the paper's set, in the order of its argument, the
+# floor under every comparison, and the learned scheduler that ships.
 DEFAULT_POLICIES = (
     "np-fcfs,np-hpf,np-sjf,np-token,np-prema,static-rrb,static-hpf,static-sjf,static-token,"
-    "static-prema,dynamic-sjf,dynamic-prema,kill-sjf,kill-prema,random"
+    "static-prema,dynamic-sjf,dynamic-prema,kill-sjf,kill-prema,random,learned"
 )
 # Columns of a table that is not printed on a terminal, unless COLUMNS says otherwise.
 PIPE_WIDTH = 120
@@ -251,6 +252,38 @@ def preemption(
     from prema_gym.listings import preemption_rows
 
     _show(preemption_rows(_hardware(hardware), network or ()), format)
+
+
+@app.command()
+def export(
+    policy: Annotated[str, typer.Argument(help="A shipped policy's name, or a run folder.")],
+    format: Annotated[str, typer.Option(help="onnx or torchscript.")] = "onnx",
+    output: Annotated[
+        Path | None, typer.Option(help="File; default: NAME.onnx or NAME.pt in this folder.")
+    ] = None,
+) -> None:
+    """Write a trained network as ONNX or TorchScript, and say how long its decisions take."""
+    try:
+        import torch  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtraError("export", "torch", "train") from None
+    import agents
+    import baselines
+    from agents.export import QUANTUM_US, latencies_us
+    from agents.export import export as write
+    from agents.policy import LearnedPolicy
+
+    trained = agents.load(policy)
+    if not isinstance(trained, LearnedPolicy):
+        raise ConfigError(f"{policy} holds another network than ours: only ours can be exported")
+    ending = {"onnx": ".onnx", "torchscript": ".pt"}.get(format, "")
+    path = Path(trained.name + ending) if output is None else output
+    write(trained, path, format)
+    print(f"wrote {path}")
+    deciders: dict[str, Decider] = {trained.name: trained}
+    deciders["dynamic-prema"] = baselines.make("dynamic-prema")
+    for name, microseconds in latencies_us(deciders).items():
+        print(f"one decision of {name}: {microseconds:.0f} µs (quantum: {QUANTUM_US:.0f} µs)")
 
 
 @app.command()

@@ -251,6 +251,27 @@ def test_drains_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     assert sticky["static-prema"]["antt"] == policies["static-prema"]["antt"]
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+def test_export_writes_a_program_and_says_how_quick_it_decides(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    path = tmp_path / "learned.pt"
+    arguments = ("export", "learned", "--format", "torchscript", "--output", str(path))
+    status, out, _ = run(capsys, *arguments)
+    assert status == 0
+    assert path.stat().st_size > 0
+    assert "one decision of learned" in out
+    assert "one decision of dynamic-prema" in out
+    status, _, err = run(capsys, "export", "learned", "--format", "pickle")
+    assert status == 2
+    assert "torchscript" in err
+    status, _, err = run(capsys, "export", "nobody")
+    assert status == 2
+    assert "learned" in err
+
+
 def test_every_policy_listed_says_rule_and_source(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "policies", "--format", "json")
     for row in json.loads(out):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import agents
 import baselines
 from prema_gym import cli
 from prema_gym.simulator.observation import column_names
@@ -27,7 +28,7 @@ COMMANDS = sorted(
         line.partition("#")[0].strip()
         for block in blocks("")
         for line in block.splitlines()
-        if line.startswith("prema-gym ")
+        if line.startswith("prema-gym ") and "runs/" not in line  # needs a run first
     }
 )
 
@@ -75,7 +76,7 @@ def test_toml_example_is_a_scenario(tmp_path: Path) -> None:
 
 def test_default_policies_exist_and_their_number_is_as_written() -> None:
     names = cli.split_names(cli.DEFAULT_POLICIES)
-    assert set(names) <= set(baselines.names())
+    assert set(names) <= {*baselines.names(), *agents.names()}
     assert f"{len(names)} policies" in README
 
 
