@@ -34,7 +34,7 @@ QUANTUM_MS = 0.25
 LOG_CENTRE, LOG_SPREAD = 4.0, 2.0
 """A median task of the paper's workload is some 50 quanta, log 4; most lie within ± 2 of it."""
 LOG_MEDIUM_PRIORITY = math.log(3.0)
-"""The paper's middle priority (paper.md)."""
+"""The paper's middle priority (fidelity.md)."""
 MOST_PROGRESS = 2.0
 """A task twice as long as estimated looks like one three times as long."""
 TINY = 1e-6

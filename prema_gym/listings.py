@@ -22,7 +22,7 @@ from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.estimates import estimate_network
 from prema_gym.workloads.lengths import default_lengths, learn_output_lengths
 
-BATCHES = (1, 4, 16)  # the paper's batch sizes (paper.md, R)
+BATCHES = (1, 4, 16)  # the paper's batch sizes (fidelity.md, R)
 
 Rows = list[dict[str, object]]
 

@@ -31,7 +31,7 @@ UNFINISHED = -1
 """Completion time of a task that never finished."""
 
 SLA_TARGETS: tuple[int, ...] = tuple(range(2, 21))
-"""NTT targets n of the SLA curve (paper.md, Metrics: n = 2 … 20)."""
+"""NTT targets n of the SLA curve (fidelity.md, Metrics: n = 2 … 20)."""
 
 
 def ntt(
@@ -52,7 +52,7 @@ def ntt(
         float64 (…, N), at least 1 for a finished task, ∞ for an unfinished one, NaN on padding.
 
     Source:
-        paper.md, Metrics (turnaround/isolated time); Eyerman & Eeckhout, IEEE Micro 28(3), 2008.
+        fidelity.md, Metrics (turnaround/isolated time); Eyerman & Eeckhout, IEEE Micro 28(3), 2008.
     """
     arrival = np.asarray(arrival_cycles, dtype=np.int64)
     completion = np.asarray(completion_cycles, dtype=np.int64)
@@ -74,7 +74,7 @@ def _mean(values: FloatArray, weight: FloatArray) -> FloatArray:
 def antt(ntt: FloatArray) -> FloatArray:
     """Average NTT of the finished tasks: float64 (…,), NaN where none finished. Lower is better.
 
-    Source: paper.md, Metrics.
+    Source: fidelity.md, Metrics.
     """
     finished = np.isfinite(ntt)
     return _mean(np.where(finished, ntt, 0.0), finished.astype(np.float64))
@@ -93,7 +93,7 @@ def priority_antt(ntt: FloatArray, priority: ArrayLike) -> FloatArray:
 def stp(ntt: FloatArray) -> FloatArray:
     """System throughput Σ 1/NTT: float64 (…,), at most the number of tasks. Higher is better.
 
-    An unfinished task adds 0. Source: paper.md, Metrics.
+    An unfinished task adds 0. Source: fidelity.md, Metrics.
     """
     return np.asarray(np.nansum(1.0 / ntt, axis=-1), dtype=np.float64)
 
@@ -102,7 +102,7 @@ def fairness(ntt: FloatArray, priority: ArrayLike) -> FloatArray:
     """Fairness min PP / max PP, with PP_i = (1/NTT_i) / (π_i / Σπ): float64 (…,), in [0, 1].
 
     1 means that every task progressed in proportion to its priority. 0 where some task never
-    finished, NaN where none did. Source: paper.md, Metrics.
+    finished, NaN where none did. Source: fidelity.md, Metrics.
     """
     weight = np.asarray(priority, dtype=np.float64)
     here = ~np.isnan(ntt)
@@ -118,7 +118,7 @@ def fairness(ntt: FloatArray, priority: ArrayLike) -> FloatArray:
 def sla_curve(ntt: FloatArray, targets: ArrayLike = SLA_TARGETS) -> FloatArray:
     """Share of tasks whose NTT exceeds each target: float64 (…, targets). Lower is better.
 
-    Unfinished tasks violate every target. Source: paper.md, Metrics.
+    Unfinished tasks violate every target. Source: fidelity.md, Metrics.
     """
     goals = np.asarray(targets, dtype=np.float64)
     here = (~np.isnan(ntt)).sum(axis=-1)[..., None]
@@ -129,7 +129,7 @@ def sla_curve(ntt: FloatArray, targets: ArrayLike = SLA_TARGETS) -> FloatArray:
 
 
 def sla_violation(ntt: FloatArray) -> FloatArray:
-    """Mean of the SLA curve over n = 2 … 20: float64 (…,). Lower is better. Source: paper.md."""
+    """Mean of the SLA curve over n = 2 … 20: float64 (…,). Lower is better. Source: fidelity.md."""
     return np.asarray(sla_curve(ntt).mean(axis=-1), dtype=np.float64)
 
 
@@ -316,7 +316,7 @@ METRICS: tuple[Metric, ...] = (
         table="main",
         better="lower",
         formula="mean of NTT = turnaround / isolated time, over finished tasks",
-        source="paper.md, Metrics",
+        source="fidelity.md, Metrics",
         values=lambda o: antt(o.ntt),
     ),
     Metric(
@@ -325,7 +325,7 @@ METRICS: tuple[Metric, ...] = (
         table="main",
         better="higher",
         formula="Σ 1/NTT, at most the number of tasks",
-        source="paper.md, Metrics",
+        source="fidelity.md, Metrics",
         values=lambda o: stp(o.ntt),
     ),
     Metric(
@@ -334,7 +334,7 @@ METRICS: tuple[Metric, ...] = (
         table="main",
         better="higher",
         formula="min PP / max PP, PP_i = (1/NTT_i) / (π_i / Σπ)",
-        source="paper.md, Metrics",
+        source="fidelity.md, Metrics",
         values=lambda o: fairness(o.ntt, o.priority),
     ),
     Metric(
@@ -343,7 +343,7 @@ METRICS: tuple[Metric, ...] = (
         table="main",
         better="lower",
         formula="share of tasks with NTT > n, mean over n = 2 … 20",
-        source="paper.md, Metrics",
+        source="fidelity.md, Metrics",
         values=lambda o: sla_violation(o.ntt),
     ),
     Metric(
@@ -352,7 +352,7 @@ METRICS: tuple[Metric, ...] = (
         table="main",
         better="lower",
         formula="95th percentile of NTT of highest-priority tasks" + _POOLED,
-        source="paper.md, Metrics",
+        source="fidelity.md, Metrics",
         values=lambda o: percentile(o.ntt_high, 95.0),
         pool=lambda o: o.ntt_high,
         percent=95.0,
@@ -449,7 +449,7 @@ METRICS: tuple[Metric, ...] = (
         unit="per workload",
         better=None,
         formula="preemptions by CHECKPOINT",
-        source="paper.md, Preemption",
+        source="fidelity.md, Preemption",
         values=lambda o: _float(o.checkpoints),
     ),
     Metric(
@@ -459,7 +459,7 @@ METRICS: tuple[Metric, ...] = (
         unit="per workload",
         better=None,
         formula="preemptions by KILL",
-        source="paper.md, Preemption",
+        source="fidelity.md, Preemption",
         values=lambda o: _float(o.kills),
     ),
     Metric(
@@ -469,7 +469,7 @@ METRICS: tuple[Metric, ...] = (
         unit="per workload",
         better=None,
         formula="preemptions by DRAIN",
-        source="paper.md, Preemption",
+        source="fidelity.md, Preemption",
         values=lambda o: _float(o.drains),
     ),
     Metric(
@@ -478,7 +478,7 @@ METRICS: tuple[Metric, ...] = (
         unit="per workload",
         better="lower",
         formula="contexts saved in host memory because NPU memory was full",
-        source="paper.md, Preemption",
+        source="fidelity.md, Preemption",
         values=lambda o: _float(o.host_moves),
     ),
     Metric(

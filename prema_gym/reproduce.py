@@ -4,7 +4,7 @@ Nothing here is adjusted to the claims: each is measured on the given scenario w
 and what is off by more than a quarter is marked. PREMA means its token policy with NPU preemption
 by checkpoint or drain (``dynamic-prema``). The conditions behind the paper's figures for CHECKPOINT
 over KILL are not public, so that comparison is repeated with other orderings and with arrivals that
-keep coming. Policies are made by a function that is passed in. Source of the claims: paper.md,
+keep coming. Policies are made by a function that is passed in. Source of the claims: fidelity.md,
 "What must come out".
 """
 

@@ -3,7 +3,7 @@
 The paper reports about 0.01 mm² for 16 tasks in 32 nm. Its full text is not at hand, so neither its
 fields nor its kind of storage is known; the two kinds below bracket what a designer would build.
 
-Unit: mm². Source: paper.md (the claim); beside each number (ours).
+Unit: mm². Source: fidelity.md (the claim); beside each number (ours).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from prema_gym.errors import ConfigError
 
 PAPER_AREA_MM2 = 0.01
-"""The paper's figure (paper.md, S)."""
+"""The paper's figure (fidelity.md, S)."""
 
 FIELD_BITS = 64
-"""Width of a field (paper.md, S: a few 64-bit fields a task)."""
+"""Width of a field (fidelity.md, S: a few 64-bit fields a task)."""
 
 CONTEXT_FIELDS: tuple[str, ...] = (
     "task id",

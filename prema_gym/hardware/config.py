@@ -1,6 +1,6 @@
 """What machine is simulated? One frozen record of its sizes, rates and widths.
 
-Unit of time: cycles of ``clock_hz``. Source: paper.md, section "The machine"; each field's mark
+Unit of time: cycles of ``clock_hz``. Source: fidelity.md, section "The machine"; each field's mark
 there (S, R, r, C) is repeated with its reason.
 """
 
@@ -53,47 +53,47 @@ class NPUConfig:
     array_rows: int = _size(
         128,
         "PEs",
-        "SH, the K side of a weight tile: 128 in a public re-implementation (paper.md, r)",
+        "SH, the K side of a weight tile: 128 in a public re-implementation (fidelity.md, r)",
         high=_MOST_COUNT,
     )
     array_cols: int = _size(
         128,
         "PEs",
-        "SW, the N side of a weight tile: 128 in a public re-implementation (paper.md, r)",
+        "SW, the N side of a weight tile: 128 in a public re-implementation (fidelity.md, r)",
         high=_MOST_COUNT,
     )
     accumulator_rows: int = _size(
         2048,
         "rows",
-        "ACC, rows of M in one GEMM_OP; ours (paper.md, C): the depth TPU v1 found enough to keep "
-        "its array busy, kept there twice",
+        "ACC, rows of M in one GEMM_OP; ours (fidelity.md, C): the depth TPU v1 found enough to "
+        "keep its array busy, kept there twice",
         high=_MOST_COUNT,
     )
     clock_hz: int = _size(
         700_000_000,
         "Hz",
-        "two re-implementations agree (paper.md, R); TPU v1 runs at the same clock",
+        "two re-implementations agree (fidelity.md, R); TPU v1 runs at the same clock",
         high=_MOST_HZ,
     )
     ubuf_bytes: int = _size(
         8 * 2**20,
         "B",
-        "activations on chip, two re-implementations agree (paper.md, R)",
+        "activations on chip, two re-implementations agree (fidelity.md, R)",
         high=_MOST_BYTES,
     )
     wbuf_bytes: int = _size(
         4 * 2**20,
         "B",
-        "weights on chip, two re-implementations agree (paper.md, R)",
+        "weights on chip, two re-implementations agree (fidelity.md, R)",
         high=_MOST_BYTES,
     )
     dram_bytes_per_s: int | float = _rate(
-        358_000_000_000, "NPU memory, eight channels (paper.md, R)"
+        358_000_000_000, "NPU memory, eight channels (fidelity.md, R)"
     )
     dram_latency_cycles: int = _size(
         100,
         "cycles",
-        "before the first byte of a transfer (paper.md, R)",
+        "before the first byte of a transfer (fidelity.md, R)",
         low=0,
         high=_MOST_HZ,
     )
@@ -109,15 +109,15 @@ class NPUConfig:
         16_000_000_000, "ours: PCIe 3.0 x16, the host link of accelerators of that time"
     )
     element_bytes: int = _size(
-        2, "B", "weights and activations; ours (paper.md, C): 16-bit operands", high=64
+        2, "B", "weights and activations; ours (fidelity.md, C): 16-bit operands", high=64
     )
     accumulator_bytes: int = _size(
-        4, "B", "partial sums; ours (paper.md, C): 32-bit sums of 16-bit products", high=64
+        4, "B", "partial sums; ours (fidelity.md, C): 32-bit sums of 16-bit products", high=64
     )
     vector_lanes: int = _size(
         128,
         "lanes",
-        "one operation a lane and cycle; ours (paper.md, C): one lane per array column",
+        "one operation a lane and cycle; ours (fidelity.md, C): one lane per array column",
         high=_MOST_COUNT,
     )
 

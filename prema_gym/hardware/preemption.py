@@ -1,7 +1,7 @@
 """What does a preemption cost: how long until the machine is free, and what is saved or lost?
 
 :func:`preemption_cost` answers for one instant of one task, :func:`preemption_table` for the whole
-course of networks. Unit of time: cycles inside, microseconds in the table. Source: paper.md,
+course of networks. Unit of time: cycles inside, microseconds in the table. Source: fidelity.md,
 "Preemption", and docs/simulator.md, "Mechanisms"; the statistics are ours.
 """
 

@@ -4,8 +4,8 @@ The one place where tiles are enumerated: timing (:mod:`prema_gym.hardware.timin
 the profile (:mod:`prema_gym.hardware.profile`) lays them end to end, so they cannot disagree. Equal
 tiles are kept as one run with a count: a layer of a million tiles costs a handful of records.
 
-Unit of time: cycles. Source: paper.md, "Time of one layer"; the tile order and the rule for vector
-tiles are ours.
+Unit of time: cycles. Source: fidelity.md, "Time of a layer"; the tile order and the rule for
+vector tiles are ours.
 """
 
 from __future__ import annotations

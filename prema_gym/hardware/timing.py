@@ -1,8 +1,8 @@
 """How long does a layer or a network take alone, and what is the time spent on?
 
 Sums the tiles of :mod:`prema_gym.hardware.tiles`; the profile lays out the very same tiles, so the
-total here is a task's isolated time. Unit of time: cycles, exact integers. Source: paper.md, "Time
-of one layer".
+total here is a task's isolated time. Unit of time: cycles, exact integers. Source:
+fidelity.md, "Time of a layer".
 """
 
 from __future__ import annotations

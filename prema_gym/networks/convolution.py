@@ -2,7 +2,7 @@
 
 A convolution is lowered to a GEMM (M = batch · output pixels, K = window · input channels of a
 group, N = output channels of a group), once per group. A depthwise convolution would fill one
-column of the array, so it runs on the vector unit. Source: paper.md, "Time of one layer".
+column of the array, so it runs on the vector unit. Source: fidelity.md, "Time of a layer".
 """
 
 from __future__ import annotations

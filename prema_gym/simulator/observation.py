@@ -2,8 +2,8 @@
 
 The list drives the observation space, the documentation and every policy. Natural units
 (milliseconds, bytes); a scheduler in hardware could have read every value. The exact meaning of
-each column is in ``docs/simulator.md``. Source: the paper's context table (paper.md, S), widened by
-what its Algorithms 2 and 3 and the later schedulers need.
+each column is in ``docs/simulator.md``. Source: the paper's context table (fidelity.md, S), widened
+by what its Algorithms 2 and 3 and the later schedulers need.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 
 class Mechanism(IntEnum):
-    """How the running task gives way (paper.md, "Preemption")."""
+    """How the running task gives way (fidelity.md, "Preemption")."""
 
     CHECKPOINT = 0
     KILL = 1

@@ -40,13 +40,13 @@ from prema_gym.simulator.state import (
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.workload import WorkloadArrays, WorkloadBatch
 
-DEFAULT_SLOTS = 16  # the paper's context table holds 16 tasks (paper.md, S)
+DEFAULT_SLOTS = 16  # the paper's context table holds 16 tasks (fidelity.md, S)
 MAX_SLOTS = 4096  # far beyond any context table; a table of it still takes a third of a megabyte
 
 
 @dataclass(frozen=True, kw_only=True)
 class SchedulerOptions:
-    """Points public sources leave open (paper.md, "The token policy", "Preemption").
+    """Points public sources leave open (fidelity.md, "The token policy", "Preemption").
 
     Attributes:
         token_wait: Which wait earns tokens at a wake-up: ``since_wakeup`` (default; independent of

@@ -4,7 +4,7 @@ Figures are exact expectations over the tasks that a scenario draws (each networ
 length and output ratio with its probability), not a sample. The estimate includes what the
 scheduler does not know: it uses the predicted output length, the truth the drawn one.
 
-Source: the claim "98 % correlation" (paper.md, S); the weighting is ours.
+Source: the claim "98 % correlation" (fidelity.md, S); the weighting is ours.
 """
 
 from __future__ import annotations

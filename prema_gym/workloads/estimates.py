@@ -4,7 +4,7 @@ The estimate looks at a network's GEMMs only and at the sizes of the machine: no
 latency, no tile edges along K and N. It is what a scheduler in hardware could work out. The machine
 itself never uses it (`prema_gym.hardware` has the true timing). Unit of time: cycles.
 
-Source: paper.md, "Algorithm 1". A ragged last tile along M costs its own rows; where M is a
+Source: fidelity.md, "Algorithm 1". A ragged last tile along M costs its own rows; where M is a
 multiple of the accumulator rows there is no such tile.
 """
 
@@ -41,7 +41,7 @@ def estimate_gemm(config: NPUConfig, m: int, k: int, n: int) -> int:
     column_of_tiles = full * _tile_cycles(config, rows)
     if edge_rows:
         column_of_tiles += _tile_cycles(config, edge_rows)
-    # Ceilings: rounding down would make every GEMM smaller than the array free (paper.md).
+    # Ceilings: rounding down would make every GEMM smaller than the array free (fidelity.md).
     return -(-n // config.array_cols) * -(-k // config.array_rows) * column_of_tiles
 
 

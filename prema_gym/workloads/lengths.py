@@ -10,7 +10,7 @@ millionths. A draw is therefore two table look-ups and one integer division: the
 machine. A batch runs in lockstep, so a task has one input and one output length whatever its batch.
 
 Predicting. The scheduler knows the input length, never the output length. It looks up the
-geometric mean of the output lengths seen for that input length in profile runs (paper.md,
+geometric mean of the output lengths seen for that input length in profile runs (fidelity.md,
 "Algorithm 1"). The runs come from the same distribution but from a seed of their own.
 """
 
@@ -199,7 +199,7 @@ def learn_output_lengths(model: LengthModel, runs: int = PROFILE_RUNS) -> Output
         runs: Profile runs.
 
     Source:
-        paper.md, "Algorithm 1" (S: table from profiles, geometric mean); number of runs: ours.
+        fidelity.md, "Algorithm 1" (S: table from profiles, geometric mean); number of runs: ours.
     """
     sequence = np.random.SeedSequence(PROFILE_SEED, spawn_key=(zlib.crc32(model.network.encode()),))
     uniforms = np.random.default_rng(sequence).random((runs, 2))
@@ -220,8 +220,8 @@ def default_lengths(network: str) -> LengthModel | None:
     return _DEFAULTS.get(network)
 
 
-# Every figure below is a choice (paper.md: C), with the public figure behind it. A request is one
-# sentence or one utterance. For a mean m and a median d of log-normal lengths, m = d·exp(σ²/2).
+# Every figure below is a choice (fidelity.md: C), with the public figure behind it. A request is
+# one sentence or one utterance. For a mean m and a median d of log-normal lengths, m = d·exp(σ²/2).
 _DEFAULTS: dict[str, LengthModel] = {
     model.network: model
     for model in (

@@ -49,7 +49,7 @@ class Scenario:
             window / num_tasks, the first at 0. "burst": groups of ``burst_size`` tasks at one
             instant, the instants uniform in the window.
         window_ms: Length of the arrival window [ms]; 0 lets every task arrive at 0. Default 10: a
-            choice (paper.md: C), the window is not public.
+            choice (fidelity.md: C), the window is not public.
         burst_size: Tasks in one group of "burst" arrivals. Default 4: two groups in a workload
             of eight, as when one application asks for several inferences at once (ours).
         priorities: Priority weights, equally likely. Default: the paper's three (R).

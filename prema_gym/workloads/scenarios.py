@@ -7,8 +7,9 @@ import os
 from prema_gym.errors import UnknownNameError
 from prema_gym.workloads.scenario import Scenario
 
-# Name → (scenario, why it exists). The paper's window is not public (paper.md: C). Its eight tasks
-# are some 225 ms of work on the default machine, so 10 ms is a sudden crowd. The others frame it.
+# Name → (scenario, why it exists). The paper's window is not public (fidelity.md: C). Its eight
+# tasks are some 225 ms of work on the default machine, so 10 ms is a sudden crowd. The others frame
+# it.
 # Light: 225 ms of work in 300 ms is a load of 0.75, but the last tasks end after the window, at
 # 357 ms, so that the NPU is busy for 0.59 of that time (means of 200 workloads, NP-FCFS).
 _REGISTERED: dict[str, tuple[Scenario, str]] = {

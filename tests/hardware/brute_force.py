@@ -1,6 +1,6 @@
 """The tiles of a network written out one by one, and random small machines and networks.
 
-Independent of :mod:`prema_gym.hardware.tiles`: this follows docs/simulator.md and paper.md with
+Independent of :mod:`prema_gym.hardware.tiles`: this follows docs/simulator.md and fidelity.md with
 plain loops and fractions, so that the tests compare two implementations.
 """
 

@@ -50,7 +50,7 @@ def test_an_unknown_network_is_refused(catalog: Catalog) -> None:
 
 
 def test_estimates_follow_the_true_times_over_the_zoo() -> None:
-    """The paper's claim is 98 % (paper.md, S); below 90 % the estimates would be another rule."""
+    """The paper's claim is 98 % (fidelity.md, S); below 90 % it would be another rule."""
     paper = estimate_accuracy(compile_scenario(scenarios.get("paper")))
     everything = estimate_accuracy(compile_scenario(Scenario(networks=zoo.names())))
     for found in (paper, everything):
