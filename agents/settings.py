@@ -41,7 +41,7 @@ class GradientConfig:
         emphasis: Factor on a metric's part in the balanced reward, by its short name, 1 where none
             is given. Fairness moves least and is paid once, at the end; with all factors 1 it is
             sold for SLA violations (fairness 0.41 ×, SLA 2.7 × after 40 000 steps). The defaults
-            came out of four short runs.
+            came out of four other runs.
         hyper: Further arguments of the SB3 class, by their own names.
     """
 

@@ -54,6 +54,7 @@ class Episodes:
         settings: What was asked for.
         num_envs: Copies (B).
         threads: Threads among which the copies are split.
+        fresh: Write the observations of each step into an array of its own.
 
     Attributes:
         simulator: The simulations; its arrays are the engine's own memory.
@@ -62,9 +63,12 @@ class Episodes:
         num_over: How many are over.
     """
 
-    def __init__(self, settings: EnvSettings, num_envs: int, threads: int = 1) -> None:
+    def __init__(
+        self, settings: EnvSettings, num_envs: int, threads: int = 1, *, fresh: bool = False
+    ) -> None:
         self.settings = settings
         self.num_envs = whole_number("num_envs", num_envs)
+        self.fresh = fresh
         self.threads = min(whole_number("threads", threads), self.num_envs)
         self.catalog = compile_scenario(settings.checked_scenario)
         self._source: Source = (
@@ -113,7 +117,10 @@ class Episodes:
             source = source_from_options(options, self.catalog, self.num_envs)
         if source.max_tasks > self.simulator.max_tasks:
             self._resize(source.max_tasks)
-        self.simulator.load_arrays(source.workloads(rows, self.rngs), rows)
+        workloads = source.workloads(rows, self.rngs)
+        if self.fresh and rows.size == self.num_envs:
+            self.simulator.renew_observation()
+        self.simulator.load_arrays(workloads, rows)
         self.ledger.open(rows)
         if self.num_over:
             self.over[rows] = False
@@ -133,6 +140,8 @@ class Episodes:
         """
         if self.settings.strict:
             self._refuse_illegal(actions)
+        if self.fresh:
+            self.simulator.renew_observation()
         payment = self.ledger.new_payment()
         ended, new = _NOBODY, self.over
         num_over = self._play(actions, payment)
@@ -244,7 +253,7 @@ class Episodes:
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled scenarios are large and follow from the settings: rebuilt, not copied.
         state = (self.simulator.get_state(), self.ledger.get_state(), self.over.copy())
-        arguments = (self.settings, self.num_envs, self.threads)
+        arguments = (self.settings, self.num_envs, self.threads, self.fresh)
         return _rebuild, (*arguments, self.rngs, *state)
 
 
@@ -252,13 +261,14 @@ def _rebuild(
     settings: EnvSettings,
     num_envs: int,
     threads: int,
+    fresh: bool,
     rngs: list[np.random.Generator],
     simulation: State,
     totals: LedgerState,
     over: NDArray[np.bool_],
 ) -> Episodes:
     """Undo :meth:`Episodes.__reduce__`, in a copy or in another process."""
-    episodes = Episodes(settings, num_envs, threads)
+    episodes = Episodes(settings, num_envs, threads, fresh=fresh)
     episodes.set_state(EpisodesState(simulation, totals, over, ()))
     episodes.rngs = rngs
     return episodes

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym._jit import kernel
+from prema_gym._jit import in_place
 from prema_gym.envs.rewards import ANTT, NOT_COMPILED, PRIORITY_ANTT, SLA, SLA_CURVE, STP
 from prema_gym.simulator.state import DONE, NONE, TRUNCATED
 
@@ -41,7 +41,7 @@ TERMINATED_ROW, TRUNCATED_ROW = range(2)  # rows of `over`
 _FOREVER = np.iinfo(np.int64).max
 
 
-@kernel
+@in_place
 def settle(
     env: NDArray[np.void],
     task: NDArray[np.void],
@@ -109,7 +109,7 @@ def settle(
     return num_over
 
 
-@kernel
+@in_place
 def draw_lines(
     record: np.void,
     tasks: NDArray[np.void],

@@ -84,7 +84,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
             "render_fps": 10,
             "autoreset_mode": self._mode,
         }
-        self._episodes = Episodes(settings, num_envs, threads)
+        self._episodes = Episodes(settings, num_envs, threads, fresh=copy)
         self.num_envs = self._episodes.num_envs
         self.single_observation_space = observation_space(settings.slots)
         self.single_action_space = action_space(settings)
@@ -237,8 +237,8 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         )
 
     def _observations(self) -> Observations:
-        observation = self._episodes.simulator.observation
-        return observation.copy() if self.copy else observation
+        # With `copy` this array is given up before the next step or reset writes one.
+        return self._episodes.simulator.observation
 
     def _infos(self, step: Step | None = None, without: IntArray = _NOBODY) -> dict[str, Any]:
         """Info of the copies as they stand, and the reward terms of a step, but not ``without``."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym._jit import inlined, kernel
+from prema_gym._jit import in_place, inlined
 from prema_gym.errors import ConfigError, WorkloadError
 from prema_gym.hardware.config import INT64_MAX, NPUConfig
 from prema_gym.hardware.tiles import (
@@ -84,7 +84,7 @@ class PreemptionPoint(NamedTuple):
     reload_bytes: int  # weights and inputs the next tile loads again after a restore
 
 
-@kernel
+@in_place
 def dram_cycles(machine: NDArray[np.int64], num_bytes: int) -> int:
     """Cycles to move ``num_bytes`` to or from NPU memory, latency included; 0 for nothing.
 
@@ -98,7 +98,7 @@ def dram_cycles(machine: NDArray[np.int64], num_bytes: int) -> int:
     return int(machine[DRAM_LATENCY_CYCLES] + (num_bytes * machine[DRAM_NUM] + den - 1) // den)
 
 
-@kernel
+@in_place
 def host_cycles(machine: NDArray[np.int64], num_bytes: int) -> int:
     """Cycles to move ``num_bytes`` over the host link, latency included; 0 for nothing.
 
@@ -199,7 +199,7 @@ def locate_inlined(
     return phase_start, 0, 0  # the end of the task
 
 
-@kernel
+@in_place
 def locate(
     table: ProfileTable, profile: int, output_length: int, progress: int
 ) -> tuple[int, int, int]:

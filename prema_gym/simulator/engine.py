@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym._jit import inlined, kernel
+from prema_gym._jit import in_place, inlined, prefetch
 from prema_gym.hardware.profile import ProfileTable
 from prema_gym.simulator.observation import Mechanism
 from prema_gym.simulator.rules import (
@@ -25,10 +25,12 @@ from prema_gym.simulator.state import (
     ASKING,
     CHECKPOINTING,
     DONE,
+    ENV_DTYPE,
     IDLE,
     NONE,
     RESTORING,
     RUN,
+    TASK_DTYPE,
     TRUNCATED,
     EngineOptions,
     State,
@@ -37,6 +39,8 @@ from prema_gym.workloads.workload import WorkloadArrays
 
 _DRAIN = int(Mechanism.DRAIN)
 _KILL = int(Mechanism.KILL)
+_CACHE_LINE = 64  # bytes; on machines with longer ones some prefetches are repeated
+_ENV_BYTES, _TASK_BYTES, _SLOT_BYTES = ENV_DTYPE.itemsize, TASK_DTYPE.itemsize, 8
 _SINCE_WAKEUP, _TOTAL, _SINCE_RUN = range(3)  # state.TOKEN_WAITS
 
 
@@ -264,7 +268,24 @@ def _to_decision(state: State, b: int, options: EngineOptions, wake: bool) -> No
         wake = True
 
 
-@kernel
+@inlined
+def _prefetch(state: State, b: int, last: int) -> None:
+    """Ask the memory for what the next two environments of ``[b, last)`` will need."""
+    num_tasks, num_slots = state.task.shape[1], state.slots.shape[1]
+    after = min(b + 2, last - 1)
+    for byte in range(0, _ENV_BYTES, _CACHE_LINE):
+        prefetch(state.env, after * _ENV_BYTES + byte)
+    for byte in range(0, num_slots * _SLOT_BYTES, _CACHE_LINE):
+        prefetch(state.slots, after * num_slots * _SLOT_BYTES + byte)
+    following = min(b + 1, last - 1)  # whose slots were asked for one environment ago
+    for slot in range(num_slots):
+        # An empty slot asks for the first task instead: cheaper than a branch.
+        place = following * num_tasks + max(state.slots[following, slot], 0)
+        for byte in range(0, _TASK_BYTES, _CACHE_LINE):
+            prefetch(state.task, place * _TASK_BYTES + byte)
+
+
+@in_place
 def advance(
     state: State,
     table: ProfileTable,
@@ -275,6 +296,8 @@ def advance(
 ) -> None:
     """Take one decision in each of the environments ``[first, last)`` that wait for one.
 
+    The tables and masks of all of them are written, so that these arrays may be new ones.
+
     Args:
         state: ``State``; written in place.
         table: ``ProfileTable`` of the scenario; only read.
@@ -284,14 +307,14 @@ def advance(
         last: One past the last; threads may share a batch by ranges.
     """
     for b in range(first, last):
-        if state.env[b]["status"] != ASKING:
-            continue
-        wake = _act(state, b, options, actions[b])
-        _to_decision(state, b, options, wake)
+        _prefetch(state, b, last)
+        if state.env[b]["status"] == ASKING:
+            wake = _act(state, b, options, actions[b])
+            _to_decision(state, b, options, wake)
         observe(state, b, table, options)
 
 
-@kernel
+@in_place
 def start(
     state: State,
     table: ProfileTable,

@@ -266,6 +266,14 @@ class Simulator:
         """Do what :meth:`load` does, without its checks: for loops that made the arrays."""
         engine.start(self._state, self.catalog.table, self._options, arrays, rows, self.oracle)
 
+    def renew_observation(self) -> None:
+        """Go on with another array: the one that :attr:`observation` gave so far is left alone.
+
+        The values of the new one are undefined until the next :meth:`step`, or :meth:`load` of
+        every environment.
+        """
+        self._state = self._state._replace(observation=np.empty_like(self._state.observation))
+
     def step(self, actions: ArrayLike) -> None:
         """Take one decision in every environment that waits for one, and play to the next.
 

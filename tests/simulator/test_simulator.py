@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -218,3 +219,37 @@ def test_a_workload_of_another_catalog_is_refused(catalog: Catalog) -> None:
     other = compile_scenario(Scenario(name="other", networks=("vgg-16",), num_tasks=6))
     with pytest.raises(WorkloadError):
         Simulator(catalog).load(sample_batch(other, [0]))
+
+
+@pytest.mark.small
+def test_renewed_observation_leaves_what_was_handed_out_and_shows_the_same(
+    catalog: Catalog,
+) -> None:
+    simulator, twin = (Simulator(catalog, num_envs=4, slots=3, max_decisions=9) for _ in range(2))
+    for each in (simulator, twin):
+        each.load(sample_batch(catalog, range(4)))
+    rng = np.random.default_rng(5)
+    for _ in range(14):  # some copies are over by then, and are still shown
+        before = simulator.observation
+        values = before.copy()
+        actions = random_actions(simulator, rng)
+        simulator.renew_observation()
+        simulator.step(actions)
+        twin.step(actions)
+        assert not np.shares_memory(simulator.observation, before)
+        np.testing.assert_array_equal(before, values)
+        np.testing.assert_array_equal(simulator.observation, twin.observation)
+        np.testing.assert_array_equal(simulator.mask, twin.mask)
+    assert simulator.done.all()
+
+
+def test_compiled_steps_keep_no_reference_to_the_arrays(catalog: Catalog) -> None:
+    simulator = Simulator(catalog, num_envs=2)
+    arrays = (simulator.env, simulator.tasks, simulator.observation, catalog.table.segments)
+    batch = sample_batch(catalog, range(2))
+    simulator.load(batch)
+    before = [sys.getrefcount(array) for array in arrays]
+    for _ in range(5):
+        simulator.load(batch)
+        simulator.step(simulator.mask.argmax(axis=1))
+    assert [sys.getrefcount(array) for array in arrays] == before
