@@ -161,13 +161,16 @@ class Episodes:
         if self.threads == 1:
             return self._play_range(actions, payment, 0, self.num_envs)
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="prema-gym")
+            self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="prema-gym")
         edges = [self.num_envs * k // self.threads for k in range(self.threads + 1)]
+        own, *others = pairwise(edges)
         futures = [
             self._pool.submit(self._play_range, actions, payment, first, last)
-            for first, last in pairwise(edges)
+            for first, last in others
         ]
-        return sum(future.result() for future in futures)
+        # This thread takes a share too: waking one more would take longer than the share.
+        mine = self._play_range(actions, payment, *own)
+        return mine + sum(future.result() for future in futures)
 
     def _play_range(self, actions: IntArray, payment: Payment, first: int, last: int) -> int:
         self.simulator.step_range(actions, first, last)
