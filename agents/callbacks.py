@@ -9,13 +9,14 @@ from pathlib import Path
 from stable_baselines3.common.callbacks import BaseCallback
 
 from agents.evolve import describe
-from agents.files import save_weights, write_atomically
+from agents.files import save_weights
 from agents.foreign import SB3Policy
 from agents.policy import LearnedPolicy
 from agents.progress import Reporter
 from agents.run_folder import RunFolder, git_state
 from agents.settings import TrainSettings
 from agents.validation import Validation, Validator
+from prema_gym.atomic import write_atomically
 
 MECHANISMS = ("checkpoint",)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from agents.files import write_atomically
 from agents.objective import FIVE
 from agents.run_folder import RunFolder
+from prema_gym.atomic import write_atomically
 from prema_gym.errors import ConfigError, MissingExtraError
 
 

@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from agents.files import write_atomically
 from agents.network import SlotScorer
 from agents.policy import LearnedPolicy
+from prema_gym.atomic import write_atomically
 from prema_gym.errors import MissingExtraError, UnknownNameError
 from prema_gym.runs import Decider
 from prema_gym.simulator.observation import NUM_COLUMNS

@@ -11,9 +11,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,33 +20,12 @@ import numpy as np
 
 from agents.features import FEATURES
 from agents.scorer import Weights, shape_of
+from prema_gym.atomic import write_atomically
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import MECHANISMS, column_names
 
 FORMAT = 1
 """Version of the layout; raised whenever an old file would be misread."""
-
-
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Have ``write`` fill a file beside ``path``, then rename it into place.
-
-    Args:
-        path: Where the file belongs; its folder exists.
-        write: Called with the temporary path, which keeps the suffix.
-    """
-    beside = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    try:
-        write(beside)
-        with beside.open("rb") as written:
-            os.fsync(written.fileno())  # a rename may otherwise outlive its content
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def write_text_atomically(path: Path, text: str) -> None:
-    """Write a text file so that a crash never leaves half of it."""
-    write_atomically(path, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
 def save_weights(path: Path, weights: Weights, about: Mapping[str, Any]) -> None:

@@ -22,8 +22,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from agents import seeds
-from agents.files import write_atomically, write_text_atomically
 from agents.settings import TrainSettings
+from prema_gym.atomic import write_atomically, write_text_atomically
 from prema_gym.errors import ConfigError
 
 PACKAGES = (

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from agents.files import load_weights, save_weights, write_atomically
+from agents.files import load_weights, save_weights
 from agents.policy import LearnedPolicy
 from agents.run_folder import RunFolder
 from agents.scorer import Weights
 from agents.validation import Validation, Validator
+from prema_gym.atomic import write_atomically
 
 FINALISTS = 6
 MORE = 3

@@ -19,12 +19,12 @@ from typing import Any
 import agents
 import baselines
 from agents import seeds
-from agents.files import write_text_atomically
 from agents.objective import FIVE, geometric_mean
 from agents.policy import LearnedPolicy
 from agents.run_folder import find_policy
 from agents.settings import TrainSettings
 from agents.validation import REFERENCE
+from prema_gym.atomic import write_text_atomically
 from prema_gym.evaluation import evaluate
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.scenario import Scenario

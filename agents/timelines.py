@@ -13,8 +13,8 @@ import numpy as np
 import agents
 import baselines
 from agents import seeds
-from agents.files import write_atomically
 from agents.validation import REFERENCE
+from prema_gym.atomic import write_atomically
 from prema_gym.envs.gantt import draw_gantt, new_figure
 from prema_gym.envs.view import view
 from prema_gym.metrics import Outcomes

@@ -183,20 +183,6 @@ def _times(ratio: float) -> str:
     return f"{number(ratio)}×" if math.isfinite(ratio) else _ABSENT
 
 
-def metric_records() -> list[dict[str, object]]:
-    """The definition of every metric, one record each: for listings and documentation."""
-    return [
-        {
-            "metric": metric.name,
-            "unit": metric.unit,
-            "better": metric.better or "",
-            "formula": metric.formula,
-            "source": metric.source,
-        }
-        for metric in METRICS
-    ]
-
-
 def evaluation_notes(evaluation: Evaluation) -> list[str]:
     """What a reader must know beside the table: runs cut off, tasks unfinished, illegal answers."""
     notes = []

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from prema_gym.atomic import write_text_atomically
 from prema_gym.errors import ConfigError
 
 
@@ -56,14 +57,8 @@ def write_toml(path: str | os.PathLike[str], data: Mapping[str, Any]) -> None:
     """
     import tomli_w
 
-    target = Path(path)
     text = tomli_w.dumps(data)  # before any file exists: what cannot be written leaves no trace
-    # The process id keeps two writers of one file apart; the same folder makes the rename atomic.
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, target)
+        write_text_atomically(Path(path), text)
     except OSError as error:
         raise ConfigError(f"cannot write {os.fspath(path)!r}: {error.strerror}") from error
-    finally:
-        partial.unlink(missing_ok=True)

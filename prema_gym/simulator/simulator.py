@@ -14,9 +14,7 @@ It draws no random number and knows no policy. Semantics: ``docs/simulator.md``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -285,17 +283,6 @@ class Simulator:
             IllegalActionError: The shape is not (B,) or the values are not integers.
         """
         self.step_range(self._checked(actions), 0, self.num_envs)
-
-    def step_threaded(self, actions: ArrayLike, pool: ThreadPoolExecutor, threads: int) -> None:
-        """Do what :meth:`step` does, the batch split over ``threads`` threads of ``pool``."""
-        checked = self._checked(actions)
-        edges = np.linspace(0, self.num_envs, threads + 1).astype(int)
-        futures = [
-            pool.submit(self.step_range, checked, int(first), int(last))
-            for first, last in pairwise(edges)
-        ]
-        for future in futures:
-            future.result()
 
     def step_range(self, actions: NDArray[np.int64], first: int, last: int) -> None:
         """Do what :meth:`step` does for the environments ``[first, last)`` only, unchecked.

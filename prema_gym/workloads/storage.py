@@ -15,6 +15,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
 
+from prema_gym.atomic import write_text_atomically
 from prema_gym.errors import ConfigError, PremaError, UnknownNameError, WorkloadError
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.tasks import TaskSpec, workload_from_tasks
@@ -158,13 +159,7 @@ def _read_json(path: str) -> object:
 
 def _write_whole(path: str | os.PathLike[str], text: str) -> None:
     """Replace a file at once; nothing is left behind if it cannot be written."""
-    target = Path(path)
-    # The same folder makes the rename atomic; the process id keeps two writers apart.
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, target)
+        write_text_atomically(Path(path), text)
     except OSError as error:
         raise ConfigError(f"cannot write {os.fspath(path)!r}: {error.strerror}") from error
-    finally:
-        partial.unlink(missing_ok=True)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import agents
-from agents.files import load_weights, save_weights, write_atomically
+from agents.files import load_weights, save_weights
 from agents.scorer import Weights
+from prema_gym.atomic import write_atomically
 from prema_gym.errors import ConfigError, UnknownNameError
 from tests.agents.conftest import random_policy
 

@@ -60,10 +60,16 @@ def weights_of(run: Path) -> np.ndarray:
     return np.concatenate([array.reshape(-1) for array in agents.load(last).weights])  # type: ignore[union-attr]
 
 
+def _written(file: Path) -> tuple[int, int]:
+    """Order of event files: second of the start and number in the process, neither as text."""
+    parts = file.name.split(".")
+    return int(parts[3]), int(parts[-1])
+
+
 def scalars(run: Path) -> dict[str, list[tuple[int, float]]]:
     """Every curve that TensorBoard would draw."""
     curves: dict[str, list[tuple[int, float]]] = {}
-    for file in sorted((run / "tensorboard").glob("events.*")):
+    for file in sorted((run / "tensorboard").glob("events.*"), key=_written):
         events = EventAccumulator(str(file))
         events.Reload()
         for tag in events.Tags()["scalars"]:
