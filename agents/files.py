@@ -79,11 +79,13 @@ def _check(path: Path, weights: Weights, about: object) -> None:
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         found = about.get("format") if isinstance(about, dict) else None
         raise ConfigError(f"{path} has the layout {found!r}, this version reads {FORMAT}")
-    for what, here in (
-        ("features", [name for name, _ in FEATURES]),
-        ("columns", list(column_names())),
+    # The features read columns by name, so a table may have gained some since.
+    columns = about.get("columns")
+    for what, same in (
+        ("features", about.get("features") == [name for name, _ in FEATURES]),
+        ("columns", isinstance(columns, list) and set(map(str, columns)) <= set(column_names())),
     ):
-        if about.get(what) != here:
+        if not same:
             raise ConfigError(
                 f"{path} was trained on other {what} than this version has: train it again"
             )

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.measures import estimate, exact, time_left
+from baselines.measures import exact, time_left
 from baselines.ordering import Ordering
 from baselines.table import Table
 from prema_gym.errors import ConfigError
-from prema_gym.simulator.observation import REMAINING_MS, SINCE_RUN_MS
+from prema_gym.simulator.observation import NEXT_LAYER_MS, REMAINING_MS, SINCE_RUN_MS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,21 +23,19 @@ class Dream(Ordering):
     of frames and lighter sub-networks. Once late (D <= 0) a task has urgency 1, the most there is;
     the plain quotient would turn negative and put it behind everybody.
 
-    The table holds no times of single layers, so ê is E/``layers``. One layer is short: within a
-    few of them the second term outgrows the first, and the rule becomes round robin.
+    One layer is short: within a few of them the second term outgrows the first, and the rule
+    becomes round robin.
 
     Attributes:
         alpha: α, between 0 and 2 in the paper, which tunes it as it goes. Default 1, its middle.
-        layers: Layers a task is taken to have. Default 64: the paper's networks, unrolled in time,
-            have 14 to some 400, and 70 in the geometric mean.
     """
 
     alpha: float = 1.0
-    layers: int = 64
 
     sentence = (
         "Run the task with the highest urgency min(R/(d - t), 1), 1 once late, plus `alpha` times "
-        "its time since it last ran over E/`layers`; one-NPU reduction of DREAM's MapScore"
+        "its time since it last ran over the estimated time of its next layer; one-NPU "
+        "reduction of DREAM's MapScore"
     )
     source = "Kim et al., ASPLOS 2023 (arXiv 2212.03414)"
 
@@ -45,19 +43,19 @@ class Dream(Ordering):
         """Check the parameters.
 
         Raises:
-            ConfigError: ``alpha`` is negative or not finite, or ``layers`` below 1.
+            ConfigError: ``alpha`` is negative or not finite.
         """
         if not (math.isfinite(self.alpha) and self.alpha >= 0):
             raise ConfigError(f"alpha must be finite and at least 0, got {self.alpha}")
-        if self.layers < 1:
-            raise ConfigError(f"layers must be at least 1, got {self.layers}")
 
     def choose(self, table: Table) -> NDArray[np.int64]:
         """Slot of the highest score."""
         remaining, left = exact(table, REMAINING_MS), time_left(table)
         # R/D where that is below 1; so D is never divided by unless it is above R >= 0.
         urgency = np.divide(remaining, left, out=np.ones_like(left), where=left > remaining)
-        starvation = exact(table, SINCE_RUN_MS) * self.layers / estimate(table)
+        starved, layer = exact(table, SINCE_RUN_MS), exact(table, NEXT_LAYER_MS)
+        # Only who runs and is about to end has no next layer, and does not starve.
+        starvation = np.divide(starved, layer, out=np.zeros_like(starved), where=layer > 0)
         return table.least(-(urgency + self.alpha * starvation))
 
     @property

@@ -21,6 +21,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from prema_gym.networks.layers import Layer
 from prema_gym.networks.network import Phase
 from prema_gym.networks.work import Gemm, VectorWork
 from prema_gym.simulator.observation import COLUMNS
@@ -82,6 +83,9 @@ class Tile:
     partial_bytes: int = 0  # partial sums it leaves in the accumulator
     starts_layer: bool = False
     ends_layer: bool = False
+    # Of the whole layer it belongs to, as a scheduler counts layers: see `phase_tiles`.
+    layer_cycles: int = 0
+    layer_expected: int = 0
 
 
 def tile_rows(machine: Machine) -> int:
@@ -138,15 +142,46 @@ def vector_tiles(machine: Machine, work: VectorWork) -> Iterable[Tile]:
 
 
 def network_tiles(
-    machine: Machine, phases: Iterable[Phase], *, batch: int, output_length: int
+    machine: Machine,
+    phases: Iterable[Phase],
+    *,
+    batch: int,
+    output_length: int,
+    expect: Callable[[Layer], int] | None = None,
 ) -> list[Tile]:
-    """Every tile a task executes, in order, repeated phases written out."""
+    """Every tile a task executes, in order, repeated phases written out.
+
+    ``expect``: what the scheduler expects a layer to take; None: the true time.
+    """
     tiles: list[Tile] = []
     for phase in phases:
-        once: list[Tile] = []
-        for layer in phase.layers:
-            once += layer_tiles(machine, layer.work(batch))
+        once = phase_tiles(machine, phase, batch, expect)
         tiles += once * (output_length if phase.repeat == "output" else phase.repeat)
+    return tiles
+
+
+def phase_tiles(
+    machine: Machine, phase: Phase, batch: int, expect: Callable[[Layer], int] | None
+) -> list[Tile]:
+    """The tiles of one repetition. Layers without a GEMM count with the one before that has one,
+    those in front of the first with that."""
+    groups: list[list[Layer]] = [[]]
+    for layer in phase.layers:
+        multiplies = any(isinstance(work, Gemm) for work in layer.work(batch))
+        had_one = any(isinstance(work, Gemm) for other in groups[-1] for work in other.work(batch))
+        if multiplies and had_one:
+            groups.append([])
+        groups[-1].append(layer)
+    tiles: list[Tile] = []
+    for group in groups:
+        per_layer = [layer_tiles(machine, layer.work(batch)) for layer in group]
+        true = [sum(tile.cycles for tile in own) for own in per_layer]
+        expected = true if expect is None else [expect(layer) for layer in group]
+        tiles += [
+            replace(tile, layer_cycles=sum(true), layer_expected=max(1, sum(expected)))
+            for own in per_layer
+            for tile in own
+        ]
     return tiles
 
 
@@ -216,6 +251,13 @@ class Cursor:
 
     def context_bytes(self, machine: Machine) -> int:
         return min(machine.ubuf_bytes, self.finished_bytes) + self.partial_bytes
+
+    def next_layer(self, oracle: bool) -> int:
+        """What the scheduler is shown of the layer of the next tile; 0 at the end."""
+        if self.at_end:
+            return 0
+        tile = self.tiles[self.index]
+        return tile.layer_cycles if oracle else tile.layer_expected
 
     def reload_bytes(self) -> int:
         if self.at_end or self.tiles[self.index].starts_layer:
@@ -344,6 +386,7 @@ class ReferenceSimulator:
         self.quantum_cycles = quantum_cycles
         self.token_wait = token_wait
         self.sticky_drain = sticky_drain
+        self.oracle = oracle
         self.max_decisions = max_decisions
         self.horizon_cycles = horizon_cycles
         in_order = sorted(tasks, key=lambda spec: spec.arrival)  # stable: equal arrivals by index
@@ -652,6 +695,7 @@ class ReferenceSimulator:
             "estimated_ms": self._ms(task.shown_estimate),
             "executed_ms": self._ms(task.executed),
             "remaining_ms": self._ms(task.remaining),
+            "next_layer_ms": self._ms(stop.next_layer(self.oracle)),
             "token": task.token,
             "slack_ms": self._ms(task.spec.deadline - self.now - task.remaining),
             "preempt_ms": self._ms(cycles_to_free if running else 0),

@@ -73,6 +73,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     | estimated_ms | ms | [0, inf) | estimated isolated time (true time with oracle) |
     | executed_ms | ms | [0, inf) | useful work done |
     | remaining_ms | ms | [0, inf) | estimated work left, not below 0 |
+    | next_layer_ms | ms | [0, inf) | estimated time of the layer it goes on with |
     | token | tokens | [0, inf) | tokens (Algorithm 2) |
     | slack_ms | ms | (-inf, inf) | deadline − now − remaining |
     | preempt_ms | ms | [0, inf) | running: time to free the NPU by a checkpoint now |

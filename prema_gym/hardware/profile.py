@@ -8,7 +8,7 @@ Unit of time: cycles. Source: docs/simulator.md, "Tiles, boundaries, contexts"; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -27,7 +27,9 @@ from prema_gym.hardware.tiles import (
     layer_runs,
     lead_cycles,
 )
+from prema_gym.networks.layers import Layer
 from prema_gym.networks.network import Network, Phase
+from prema_gym.networks.work import Gemm
 
 # Columns of ProfileTable.segments. A segment is GROUPS equal output tiles, each of INNER_TILES
 # tiles of INNER_CYCLES and one of LAST_CYCLES.
@@ -42,7 +44,11 @@ OUTPUT_BYTES = 7  # finished by one output tile
 PARTIAL_BYTES = 8  # partial sums between the K tiles of an output tile
 INNER_LOAD_BYTES = 9
 LAST_LOAD_BYTES = 10
-SEGMENT_FIELDS = 11
+LAYER_CYCLES = 11  # of the whole layer, as `layer_groups` counts layers, the segment belongs to
+LAYER_ESTIMATED_CYCLES = 12  # what the scheduler expects that layer to take
+SEGMENT_FIELDS = 13
+
+AT_END = -1  # in place of a segment: no tile is left
 
 # Columns of ProfileTable.phases.
 FIRST_SEGMENT = 0
@@ -115,8 +121,11 @@ def host_cycles(machine: NDArray[np.int64], num_bytes: int) -> int:
 @inlined
 def _locate_in_phase(
     segments: NDArray[np.int64], first: int, end: int, ubuf_bytes: int, progress: int
-) -> tuple[int, int, int]:
-    """As :func:`locate_inlined`, within one repetition of the phase ``[first, end)``."""
+) -> tuple[int, int, int, int]:
+    """As :func:`locate_inlined`, within one repetition of the phase ``[first, end)``.
+
+    The segment is ``end`` where the repetition ends.
+    """
     # The last segment that starts at or before `progress`.
     segment = first
     beyond = end
@@ -151,22 +160,22 @@ def _locate_in_phase(
         segment += 1
         groups_done = 0
         if segment == end:
-            return boundary, 0, 0
+            return boundary, 0, 0, end
     output = segments[segment, OUTPUT_BASE_BYTES] + groups_done * segments[segment, OUTPUT_BYTES]
     if output == 0 and tiles_done == 0:  # the start of a layer
-        return boundary, 0, 0
+        return boundary, 0, 0, segment
     context = min(ubuf_bytes, output)
     if tiles_done > 0:
         context += segments[segment, PARTIAL_BYTES]
     if tiles_done < segments[segment, INNER_TILES]:
-        return boundary, context, segments[segment, INNER_LOAD_BYTES]
-    return boundary, context, segments[segment, LAST_LOAD_BYTES]
+        return boundary, context, segments[segment, INNER_LOAD_BYTES], segment
+    return boundary, context, segments[segment, LAST_LOAD_BYTES], segment
 
 
 @inlined
 def locate_inlined(
     table: ProfileTable, profile: int, output_length: int, progress: int
-) -> tuple[int, int, int]:
+) -> tuple[int, int, int, int]:
     """Find the first boundary at or after ``progress`` and what a preemption there costs.
 
     Args:
@@ -176,13 +185,15 @@ def locate_inlined(
         progress: Useful cycles executed, from 0 to the task's total; not checked here.
 
     Returns:
-        ``(boundary_cycles, context_bytes, reload_bytes)``, see :class:`PreemptionPoint`. A boundary
-        is its own first boundary. O(phases + log segments).
+        ``(boundary_cycles, context_bytes, reload_bytes)``, see :class:`PreemptionPoint`, and the
+        row of ``table.segments`` with the tile that follows, or AT_END. A boundary is its own first
+        boundary. O(phases + log segments).
 
     For callers that are compiled themselves; :func:`locate` is the same for all others.
     """
     phase_start = 0
-    for phase in range(table.profiles[profile, FIRST_PHASE], table.profiles[profile, END_PHASE]):
+    end_phase = table.profiles[profile, END_PHASE]
+    for phase in range(table.profiles[profile, FIRST_PHASE], end_phase):
         cycles = table.phases[phase, PHASE_CYCLES]
         repeat = table.phases[phase, REPEAT]
         if repeat == OUTPUT_STEPS:
@@ -191,18 +202,30 @@ def locate_inlined(
             first = table.phases[phase, FIRST_SEGMENT]
             end = table.phases[phase, END_SEGMENT]
             within = (progress - phase_start) % cycles
-            boundary, context, reload = _locate_in_phase(
+            boundary, context, reload, segment = _locate_in_phase(
                 table.segments, first, end, table.machine[UBUF_BYTES], within
             )
-            return progress - within + boundary, context, reload
+            boundary += progress - within
+            if segment == end:  # of this repetition; phases lie one behind the other
+                if boundary < phase_start + repeat * cycles:
+                    segment = first
+                elif phase + 1 == end_phase:
+                    segment = AT_END
+            return boundary, context, reload, segment
         phase_start += repeat * cycles
-    return phase_start, 0, 0  # the end of the task
+    return phase_start, 0, 0, AT_END
+
+
+@inlined
+def first_segment(table: ProfileTable, profile: int) -> int:
+    """Row of ``table.segments`` with a profile's first tile."""
+    return int(table.phases[table.profiles[profile, FIRST_PHASE], FIRST_SEGMENT])
 
 
 @in_place
 def locate(
     table: ProfileTable, profile: int, output_length: int, progress: int
-) -> tuple[int, int, int]:
+) -> tuple[int, int, int, int]:
     """As :func:`locate_inlined`, compiled and cached on its own."""
     return locate_inlined(table, profile, output_length, progress)
 
@@ -259,12 +282,17 @@ class Profile:
             raise ConfigError(
                 f"progress_cycles = {progress_cycles} is not allowed: give 0 to {total}"
             )
-        found = locate(self.table, 0, output_length, progress_cycles)
+        *found, _ = locate(self.table, 0, output_length, progress_cycles)
         return PreemptionPoint(*(int(value) for value in found))
 
 
 def build_profile(
-    config: NPUConfig, network: Network, *, batch: int, input_length: int = 1
+    config: NPUConfig,
+    network: Network,
+    *,
+    batch: int,
+    input_length: int = 1,
+    expect: Callable[[Layer], int] | None = None,
 ) -> Profile:
     """Lay a network's tiles end to end.
 
@@ -273,6 +301,7 @@ def build_profile(
         network: The network.
         batch: Inputs processed together, at least 1.
         input_length: Input steps of a recurrent network; others ignore it.
+        expect: What the scheduler expects a layer to take [cycles]; None: the true time.
 
     Returns:
         The profile; its time is the sum of its tiles, layers' exposed loads included.
@@ -286,7 +315,7 @@ def build_profile(
     phases: list[tuple[int, int, int, int]] = []
     for phase in network.phases(input_length):
         first = len(rows)
-        cycles = _append_phase(config, phase, batch, rows)
+        cycles = _append_phase(config, phase, batch, expect, rows)
         if cycles == 0:
             raise WorkloadError(f"network {network.name!r} has a phase without work")
         repeat = OUTPUT_STEPS if phase.repeat == "output" else phase.repeat
@@ -340,25 +369,57 @@ def machine_array(config: NPUConfig) -> NDArray[np.int64]:
     return _frozen(machine)
 
 
-def _append_phase(config: NPUConfig, phase: Phase, batch: int, rows: list[tuple[int, ...]]) -> int:
+def layer_groups(layers: Sequence[Layer], batch: int) -> list[int]:
+    """Number the layers of a phase as a scheduler counts them, which knows GEMMs only.
+
+    Algorithm 1 gives no time to a layer without a GEMM (pooling, activation). Such a layer counts
+    as part of the one with a GEMM before it, those at the start of a phase as part of the first.
+
+    Returns:
+        For each layer its number, from 0, not decreasing.
+    """
+    groups = []
+    gemms = 0
+    for layer in layers:
+        gemms += any(isinstance(work, Gemm) for work in layer.work(batch))
+        groups.append(max(gemms - 1, 0))
+    return groups
+
+
+def _append_phase(
+    config: NPUConfig,
+    phase: Phase,
+    batch: int,
+    expect: Callable[[Layer], int] | None,
+    rows: list[tuple[int, ...]],
+) -> int:
     """Append the segments of one repetition of a phase and return its cycles."""
+    groups = layer_groups(phase.layers, batch)
+    true = [0] * len(groups)
+    expected = [0] * len(groups)
+    laid: list[tuple[int, tuple[int, ...]]] = []  # (group, segment without its layer's times)
     start = 0
-    for layer in phase.layers:
+    for group, layer in zip(groups, phase.layers, strict=True):
+        layer_start = start
         runs = layer_runs(config, layer, batch)
         lead = lead_cycles(config, runs)
         outputs = accumulate((run.groups * run.output_bytes for run in runs), initial=0)
         for run, output_base in zip(runs, outputs, strict=False):  # the last total has no run
             row = _segment(config, run, start, lead, output_base)
-            rows.append(row)
+            laid.append((group, row))
             start += lead + run.groups * (row[INNER_TILES] * row[INNER_CYCLES] + row[LAST_CYCLES])
             lead = 0
+        true[group] += start - layer_start
+        expected[group] += start - layer_start if expect is None else expect(layer)
+    # At least one cycle, as a task's estimate: policies divide by it.
+    rows += [(*row, true[group], max(1, expected[group])) for group, row in laid]
     return start
 
 
 def _segment(
     config: NPUConfig, run: TileRun, start: int, lead: int, output_base: int
 ) -> tuple[int, ...]:
-    """Write one run as a row of ProfileTable.segments, in the order of the columns."""
+    """Write one run as a row of ProfileTable.segments, up to the times of its layer."""
     return (
         start,
         lead,

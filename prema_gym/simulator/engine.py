@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym._jit import in_place, inlined, prefetch
-from prema_gym.hardware.profile import ProfileTable
+from prema_gym.hardware.profile import ProfileTable, first_segment
 from prema_gym.simulator.observation import Mechanism
 from prema_gym.simulator.rules import (
     Record,
     earliest_slot,
     is_legal,
+    layer_cycles,
     observe,
     waited_cycles,
 )
@@ -131,7 +132,9 @@ def _dispatch(state: State, b: int, options: EngineOptions, slot: int) -> bool:
 
 
 @inlined
-def _stop_runner(state: State, b: int, mechanism: int) -> bool:
+def _stop_runner(
+    state: State, b: int, table: ProfileTable, options: EngineOptions, mechanism: int
+) -> bool:
     """Finish the instruction in flight, then checkpoint or kill; say whether it completed."""
     env = state.env[b]
     index = state.slots[b, env["runner"]]
@@ -143,10 +146,14 @@ def _stop_runner(state: State, b: int, mechanism: int) -> bool:
         task["killed_cycles"] += task["executed_cycles"]
         task["executed_cycles"] = 0
         task["kills"] += 1
+        task["next_layer_cycles"] = layer_cycles(
+            table, options, first_segment(table, task["profile"])
+        )
         task["stopped_cycles"] = env["now_cycles"]
     else:
         task["context_bytes"] = env["boundary_context_bytes"]
         task["resume_cycles"] = env["boundary_resume_cycles"]
+        task["next_layer_cycles"] = env["boundary_next_layer_cycles"]
         task["on_host"] = env["boundary_to_host"]
         task["checkpoints"] += 1
         task["checkpoint_cycles"] += env["boundary_save_cycles"]
@@ -160,7 +167,7 @@ def _stop_runner(state: State, b: int, mechanism: int) -> bool:
 
 
 @inlined
-def _act(state: State, b: int, options: EngineOptions, action: int) -> bool:
+def _act(state: State, b: int, table: ProfileTable, options: EngineOptions, action: int) -> bool:
     """Carry out one decision; say whether the scheduler must wake as soon as it is done."""
     env = state.env[b]
     num_slots = state.slots.shape[1]
@@ -187,7 +194,7 @@ def _act(state: State, b: int, options: EngineOptions, action: int) -> bool:
         if options.sticky_drain:
             env["drain_slot"] = slot
         return False
-    completed = _stop_runner(state, b, mechanism)
+    completed = _stop_runner(state, b, table, options, mechanism)
     arrived = _dispatch(state, b, options, slot)
     return completed or arrived
 
@@ -309,7 +316,7 @@ def advance(
     for b in range(first, last):
         _prefetch(state, b, last)
         if state.env[b]["status"] == ASKING:
-            wake = _act(state, b, options, actions[b])
+            wake = _act(state, b, table, options, actions[b])
             _to_decision(state, b, options, wake)
         observe(state, b, table, options)
 
@@ -321,7 +328,6 @@ def start(
     options: EngineOptions,
     workload: WorkloadArrays,
     rows: NDArray[np.int64],
-    oracle: bool,
 ) -> None:
     """Load row k of ``workload`` into environment ``rows[k]`` and play to its first decision.
 
@@ -331,7 +337,6 @@ def start(
         options: ``EngineOptions``.
         workload: ``WorkloadArrays``; int64 (K, N) each, ``num_tasks`` int64 (K,).
         rows: int64 (K,), environments to load.
-        oracle: Show true isolated times in place of estimates.
     """
     for k in range(rows.shape[0]):
         b = rows[k]
@@ -347,7 +352,10 @@ def start(
             task["isolated_cycles"] = workload.isolated_cycles[k, i]
             task["estimated_cycles"] = workload.estimated_cycles[k, i]
             task["deadline_cycles"] = workload.deadline_cycles[k, i]
-            _clear_task(task, oracle)
+            _clear_task(task, options.oracle)
+            task["next_layer_cycles"] = layer_cycles(
+                table, options, first_segment(table, task["profile"])
+            )
         _spend(state, b, NONE, IDLE, state.task[b, 0]["arrival_cycles"])
         _arrivals(state, b)
         _to_decision(state, b, options, True)
@@ -374,6 +382,7 @@ def _clear_env(state: State, b: int, num_tasks: int) -> None:
     env["boundary_context_bytes"] = 0
     env["boundary_save_cycles"] = 0
     env["boundary_resume_cycles"] = 0
+    env["boundary_next_layer_cycles"] = 0
     env["boundary_to_host"] = 0
     env["busy_cycles"] = 0
     env["switching_cycles"] = 0

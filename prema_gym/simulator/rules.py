@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 from prema_gym._jit import inlined
 from prema_gym.hardware.profile import (
+    AT_END,
     DRAM_BYTES,
+    LAYER_CYCLES,
+    LAYER_ESTIMATED_CYCLES,
     ProfileTable,
     dram_cycles,
     host_cycles,
@@ -79,6 +82,16 @@ def resume_cycles(
 
 
 @inlined
+def layer_cycles(table: ProfileTable, options: EngineOptions, segment: int) -> int:
+    """What the scheduler is shown of the layer with this segment [cycles]; 0 at a task's end."""
+    if segment == AT_END:
+        return 0
+    if options.oracle:
+        return int(table.segments[segment, LAYER_CYCLES])
+    return int(table.segments[segment, LAYER_ESTIMATED_CYCLES])
+
+
+@inlined
 def observe(state: State, b: int, table: ProfileTable, options: EngineOptions) -> None:
     """Write the observation table and the legality mask of one environment."""
     env = state.env[b]
@@ -116,7 +129,7 @@ def observe(state: State, b: int, table: ProfileTable, options: EngineOptions) -
         rows[b, slot, col.BATCH_SIZE] = task["batch_size"]
         rows[b, slot, col.PREEMPTIONS] = task["checkpoints"] + task["kills"]
         if slot == runner:
-            boundary, context_bytes, reload_bytes = locate_inlined(
+            boundary, context_bytes, reload_bytes, segment = locate_inlined(
                 table, task["profile"], task["output_length"], executed
             )
             env["boundary_cycles"] = boundary
@@ -127,12 +140,16 @@ def observe(state: State, b: int, table: ProfileTable, options: EngineOptions) -
                 table.machine, context_bytes, reload_bytes, to_host
             )
             env["boundary_to_host"] = to_host
+            next_layer = layer_cycles(table, options, segment)
+            env["boundary_next_layer_cycles"] = next_layer
             rows[b, slot, col.RUNNING] = 1.0
+            rows[b, slot, col.NEXT_LAYER_MS] = next_layer * ms
             rows[b, slot, col.PREEMPT_MS] = (boundary - executed + saving) * ms
             rows[b, slot, col.CONTEXT_BYTES] = context_bytes
             rows[b, slot, col.QUANTUM_LEFT_MS] = (env["quantum_end_cycles"] - now) * ms
         else:
             rows[b, slot, col.SINCE_RUN_MS] = (now - task["stopped_cycles"]) * ms
+            rows[b, slot, col.NEXT_LAYER_MS] = task["next_layer_cycles"] * ms
             rows[b, slot, col.RESTORE_MS] = task["resume_cycles"] * ms
             rows[b, slot, col.CONTEXT_BYTES] = task["context_bytes"]
     for mechanism_index in range(options.num_mechanisms):

@@ -139,6 +139,7 @@ class Simulator:
             quantum_cycles=catalog.scenario.quantum_cycles,
             token_wait=TOKEN_WAITS.index(options.token_wait),
             sticky_drain=options.sticky_drain,
+            oracle=bool(oracle),
             max_decisions=0 if max_decisions is None else int(max_decisions),
             horizon_cycles=0 if horizon_ms is None else max(1, round(horizon_ms * clock_hz / 1e3)),
             ms_per_cycle=1e3 / clock_hz,
@@ -262,7 +263,7 @@ class Simulator:
 
     def load_arrays(self, arrays: WorkloadArrays, rows: NDArray[np.int64]) -> None:
         """Do what :meth:`load` does, without its checks: for loops that made the arrays."""
-        engine.start(self._state, self.catalog.table, self._options, arrays, rows, self.oracle)
+        engine.start(self._state, self.catalog.table, self._options, arrays, rows)
 
     def renew_observation(self) -> None:
         """Go on with another array: the one that :attr:`observation` gave so far is left alone.

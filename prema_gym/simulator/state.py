@@ -55,6 +55,7 @@ _TASK_INTERNALS = (
     "stopped_cycles",  # when it last stopped running
     "context_bytes",  # saved context
     "resume_cycles",  # time a restore will take
+    "next_layer_cycles",  # waiting: what the scheduler is shown of the layer it goes on with
     "on_host",  # 1: the saved context lies in host memory
 )
 # Fields read at every wake-up stand first, so that a record's hot part is two cache lines.
@@ -73,6 +74,7 @@ _HOT = (
     "kills",
     "context_bytes",
     "resume_cycles",
+    "next_layer_cycles",
 )
 _COLD = tuple(n for n in TASK_INPUTS + TASK_RECORDS + _TASK_INTERNALS if n not in _HOT)
 TASK_DTYPE = np.dtype(
@@ -98,7 +100,8 @@ ENV_DTYPE = np.dtype(
             "boundary_context_bytes",  # the context there,
             "boundary_save_cycles",  # the time to save it,
             "boundary_resume_cycles",  # the time to restore it,
-            "boundary_to_host",  # and 1 if it would have to go to the host
+            "boundary_next_layer_cycles",  # what is shown of the layer that goes on there,
+            "boundary_to_host",  # and 1 if the context would have to go to the host
             "busy_cycles",
             "switching_cycles",
             "idle_cycles",
@@ -153,6 +156,7 @@ class EngineOptions(NamedTuple):
     quantum_cycles: int
     token_wait: int
     sticky_drain: bool
+    oracle: bool  # show true times in place of estimates
     max_decisions: int  # 0: no limit
     horizon_cycles: int  # 0: no limit
     ms_per_cycle: float

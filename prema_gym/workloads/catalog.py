@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.profile import Profile, ProfileTable, build_profile, stack_profiles
 from prema_gym.networks.network import Network
-from prema_gym.workloads.estimates import Estimate, estimate
+from prema_gym.workloads.estimates import Estimate, estimate, estimate_layer
 from prema_gym.workloads.lengths import (
     NUM_RATIOS,
     LengthModel,
@@ -184,8 +184,11 @@ def compile_scenario(scenario: Scenario) -> Catalog:
             ratios[i] = ratio_table(model)
         for j, batch in enumerate(scenario.batch_sizes):
             first_profile[i, j] = len(rows)
+            expect = partial(estimate_layer, config, batch=batch)
             for length in lengths:
-                profile = build_profile(config, network, batch=batch, input_length=length)
+                profile = build_profile(
+                    config, network, batch=batch, input_length=length, expect=expect
+                )
                 guess = estimate(config, network, batch=batch, input_length=length)
                 rows.append(_row(scenario, i, batch, length, profile, guess, model))
                 profiles.append(profile)

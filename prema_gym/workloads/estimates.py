@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from prema_gym.hardware.config import NPUConfig
-from prema_gym.networks.layers import Gemm
+from prema_gym.networks.layers import Gemm, Layer
 from prema_gym.networks.network import Network
 
 
@@ -45,6 +45,15 @@ def estimate_gemm(config: NPUConfig, m: int, k: int, n: int) -> int:
     return -(-n // config.array_cols) * -(-k // config.array_rows) * column_of_tiles
 
 
+def estimate_layer(config: NPUConfig, layer: Layer, *, batch: int) -> int:
+    """Algorithm 1 summed over the GEMMs of one layer [cycles]; 0 for a layer without any."""
+    return sum(
+        work.count * estimate_gemm(config, work.m, work.k, work.n)
+        for work in layer.work(batch)
+        if isinstance(work, Gemm)
+    )
+
+
 def estimate(config: NPUConfig, network: Network, *, batch: int, input_length: int) -> Estimate:
     """Algorithm 1 summed over a network's GEMM layers.
 
@@ -56,12 +65,7 @@ def estimate(config: NPUConfig, network: Network, *, batch: int, input_length: i
     """
     fixed = step = 0
     for phase in network.phases(input_length):
-        once = sum(
-            work.count * estimate_gemm(config, work.m, work.k, work.n)
-            for layer in phase.layers
-            for work in layer.work(batch)
-            if isinstance(work, Gemm)
-        )
+        once = sum(estimate_layer(config, layer, batch=batch) for layer in phase.layers)
         if phase.repeat == "output":
             step += once
         else:

@@ -77,7 +77,7 @@ def test_loading_a_shipped_policy_needs_neither_torch_nor_the_network() -> None:
         "socket.socket = None\n"
         "import numpy, agents\n"
         "for name in agents.names():\n"
-        "    agents.load(name).predict(numpy.zeros((8, 18), numpy.float32))\n"
+        "    agents.load(name).predict(numpy.zeros((8, 19), numpy.float32))\n"
         "print([m for m in ('torch', 'stable_baselines3', 'cma') if m in sys.modules])\n"
     )
     root = Path(__file__).parents[2]

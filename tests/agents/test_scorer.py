@@ -136,7 +136,7 @@ def test_one_table_and_a_batch_agree(tiny: Catalog) -> None:
 
 
 def test_a_table_of_another_width_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"slots, 18"):
+    with pytest.raises(ConfigError, match=r"slots, 19"):
         random_policy().predict(np.zeros((4, 17), np.float32))
 
 

@@ -207,6 +207,8 @@ def _tiles(task: Task, costly: bool) -> list[Tile]:
             output_bytes=OUTPUT_BYTES,
             starts_layer=i == 0 or not costly,
             ends_layer=i == count - 1 or not costly,
+            layer_cycles=task.length if costly else task.tile,
+            layer_expected=task.length if costly else task.tile,
         )
         for i in range(count)
     ]

@@ -58,8 +58,9 @@ def _dysta(row: Row, count: int) -> Fraction:
 def _dream(row: Row, count: int) -> Fraction:
     late = _left(row) <= 0
     urgency = Fraction(1) if late else min(_of(row, "remaining_ms") / _left(row), Fraction(1))
-    next_layer = _of(row, "estimated_ms") / 64
-    return -(urgency + _of(row, "since_run_ms") / next_layer)
+    if _of(row, "next_layer_ms") == 0:  # about to end, so it runs
+        return -urgency
+    return -(urgency + _of(row, "since_run_ms") / _of(row, "next_layer_ms"))
 
 
 SCORES: dict[str, Callable[[Row, int], Fraction]] = {

@@ -12,6 +12,7 @@ from prema_gym.simulator.observation import (
     COLUMNS,
     ESTIMATED_MS,
     EXECUTED_MS,
+    NEXT_LAYER_MS,
     NUM_COLUMNS,
     ORDER,
     PREEMPT_MS,
@@ -31,8 +32,9 @@ Row = dict[str, float]
 
 
 def task(**columns: float) -> Row:
-    """A waiting task of priority 1 with one token and 10 ms of work, but for what is given."""
+    """A waiting task of priority 1, one token, 10 ms in layers of 1 ms, but for what is given."""
     row: Row = {"priority": 1, "token": 1, "estimated_ms": 10, "remaining_ms": 10}
+    row["next_layer_ms"] = 1
     return row | columns
 
 
@@ -68,6 +70,7 @@ def random_tables(seed: int, envs: int, slots: int) -> NDArray[np.float32]:
         rows[:, TOKEN] = rng.choice([0.5, 1, 1.5, 3, 4, 9, 20], count)
         rows[:, ESTIMATED_MS] = rng.choice([1, 2, 4], count)
         rows[:, REMAINING_MS] = np.minimum(rows[:, ESTIMATED_MS], rng.choice([0, 1, 3], count))
+        rows[:, NEXT_LAYER_MS] = rng.choice([0.25, 0.5, 1], count)
         rows[:, EXECUTED_MS] = rng.choice([0, 0.25, 0.75, 1, 40], count)
         rows[:, WAITED_MS] = rng.choice([0, 1, 2], count)
         rows[:, RESTORE_MS] = rng.choice([0, 0.25], count)
@@ -79,6 +82,7 @@ def random_tables(seed: int, envs: int, slots: int) -> NDArray[np.float32]:
             rows[runner, RUNNING] = 1
             rows[runner, SINCE_RUN_MS] = 0
             rows[runner, RESTORE_MS] = 0
+            rows[runner, NEXT_LAYER_MS] *= rng.random() < 0.8
             rows[runner, PREEMPT_MS] = rng.choice([0, 0.25, 0.5])
             rows[runner, QUANTUM_LEFT_MS] = rng.choice([0, 0.1])
         observation[taken] = rows

@@ -84,11 +84,15 @@ def test_dream_is_most_urgent_once_late() -> None:
 
 
 def test_dream_runs_who_has_starved_longer_than_a_layer() -> None:
-    rows = (due(-5, 3), due(40, 3, since_run_ms=0.2))  # 1 against 3/40 + 64·0.2/10
+    rows = (due(-5, 3), due(40, 3, since_run_ms=0.2, next_layer_ms=0.1))  # 1 against 3/40 + 2
     assert _act("dream", *rows) == 1
     parameters = "dream:alpha=0"
     assert _act(parameters, *rows) == 0
-    assert _act("dream:layers=32", *rows) == 0  # 3/40 + 32·0.2/10 = 0.715
+    longer = rows[1] | {"next_layer_ms": 0.25}  # 3/40 + 0.8
+    assert _act("dream", rows[0], longer) == 0
+    # Who runs and is about to end has no next layer.
+    assert _act("dream", run_due(9, 3, next_layer_ms=0), due(9, 6)) == 1
+    assert _act("dream", run_due(9, 3, next_layer_ms=0), due(9, 2)) == 0
 
 
 def test_planaria_takes_the_lost_last() -> None:

@@ -9,6 +9,7 @@ import baselines
 from prema_gym.simulator.observation import (
     ESTIMATED_MS,
     EXECUTED_MS,
+    NEXT_LAYER_MS,
     NUM_COLUMNS,
     ORDER,
     PREEMPT_MS,
@@ -121,7 +122,7 @@ READS = {
     "stride": {EXECUTED_MS, WAITED_MS, PRIORITY, QUANTUM_LEFT_MS},
     "cfs": {EXECUTED_MS, WAITED_MS, PRIORITY},
     "dysta": {REMAINING_MS, SLACK_MS, SINCE_RUN_MS, ESTIMATED_MS},
-    "dream": {*DEADLINE, SINCE_RUN_MS, ESTIMATED_MS},
+    "dream": {*DEADLINE, SINCE_RUN_MS, NEXT_LAYER_MS},
     "moca": WAIT | {PRIORITY},
     "planaria": DEADLINE | {PRIORITY},
     "aurora": WAIT | {SLACK_MS},

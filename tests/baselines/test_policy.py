@@ -80,7 +80,7 @@ def test_an_empty_batch_gives_no_actions(policy: baselines.Policy) -> None:
 
 @pytest.mark.parametrize("shape", [(NUM_COLUMNS,), (4, 3), (2, 4, 3), (0, NUM_COLUMNS), (1,) * 4])
 def test_another_shape_is_refused(policy: baselines.Policy, shape: tuple[int, ...]) -> None:
-    with pytest.raises(ConfigError, match=r"shape \(slots, 18\) or \(envs, slots, 18\)"):
+    with pytest.raises(ConfigError, match=r"shape \(slots, 19\) or \(envs, slots, 19\)"):
         policy.predict(np.zeros(shape, np.float32))
 
 

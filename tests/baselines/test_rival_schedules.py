@@ -39,9 +39,9 @@ PRIORITY_ROWS = [
     ("static-least-er:by_priority=true", (19, 3, 14, 10)),
     # At 1: A 5 + 0.06, B 2 + 0.02. At 3: A 5 + 0.01(4 + 2/(6·2)) = 5.042, C 5 + 0.05. At 8: C, D.
     ("dysta", (8, 3, 13, 19)),
-    # At 1, urgency: A 5/11, B 2/4: B 1-3. At 3: A has been off for 2, which weighs 64·2/6: A. At 4:
-    # C, off for 1: C 4-9. At 9: A and D both off for 5, of length 6; A has 4 left before 12, so 1,
-    # D 6/7: A 9-13.
+    # At 1, urgency: A 5/11, B 2/4: B 1-3. At 3: A has been off for 2, two layers of 1: A. At 4:
+    # C, off for 1: C 4-9. At 9: A and D both off for 5; A has 4 left before 12, so 1, D 6/7:
+    # A 9-13.
     ("dream", (13, 3, 9, 19)),
     # At 6: B 1 + 5/2, C 3 + 3/5, D 9 + 2/6: D 6-12. At 12: B 1 + 11/2, C 3 + 9/5.
     ("moca", (6, 14, 19, 12)),
@@ -198,6 +198,13 @@ def test_dream_at_every_quantum_is_round_robin() -> None:
     tasks = (Task(0, 4), Task(0, 4), Task(0, 4))
     assert play("dream", tasks, quantum=1).completions == (10, 11, 12)
     assert play("static-rrb", tasks, quantum=1).completions == (10, 11, 12)
+
+
+def test_dream_counts_starvation_in_layers() -> None:
+    tasks = (Task(0, 4), Task(0, 4, tile=4), Task(1, 4, tile=4), Task(1, 8))  # A, B, C, D
+    # Deadlines 8, 8, 9, 17. At 1: A 3/7, B 4/7 + 1/4, C 4/8, D 8/16: B 1-5. At 5: A 1 + 4/1,
+    # C 1 + 4/4, D 8/12 + 4/1: A 5-8. At 8: C 1 + 7/4, D 8/9 + 7/1, though C is the shorter: D 8-16.
+    assert play("dream", tasks).completions == (8, 5, 20, 16)
 
 
 def test_lst_with_hysteresis_does_not_swap_at_equal_slack() -> None:

@@ -141,7 +141,6 @@ def test_lottery_leaves_a_quantum_alone() -> None:
         ("static-cfs:latency_ms=inf", "latency_ms must be finite and at least 0"),
         ("dysta:beta=nan", "beta must be finite and at least 0"),
         ("dream:alpha=-0.5", "alpha must be finite and at least 0"),
-        ("dream:layers=0", "layers must be at least 1, got 0"),
     ],
 )
 def test_a_parameter_out_of_range_is_refused(name: str, message: str) -> None:

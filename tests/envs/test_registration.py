@@ -48,7 +48,7 @@ def test_it_is_found_by_module_and_name_in_a_fresh_interpreter(tmp_path: Path) -
         "import gymnasium; env = gymnasium.make('prema_gym:PremaNPU-v0');"
         "obs, info = env.reset(seed=0); print(obs.shape, info['action_mask'].sum() >= 2)"
     )
-    assert run(code, tmp_path).strip() == "(16, 18) True"
+    assert run(code, tmp_path).strip() == "(16, 19) True"
 
 
 @pytest.mark.small

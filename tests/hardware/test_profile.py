@@ -13,17 +13,22 @@ from hypothesis import strategies as st
 from prema_gym.errors import ConfigError, WorkloadError
 from prema_gym.hardware import NPUConfig, Profile, build_profile, stack_profiles
 from prema_gym.hardware.profile import (
+    AT_END,
     GROUPS,
     INNER_TILES,
+    LAYER_CYCLES,
+    LAYER_ESTIMATED_CYCLES,
     LEAD_CYCLES,
     OUTPUT_BASE_BYTES,
     START_CYCLES,
     dram_cycles,
+    first_segment,
     host_cycles,
     locate,
     machine_array,
 )
 from prema_gym.networks import Gemm, Network, Phase, VectorWork, get
+from prema_gym.networks.layers import Layer
 from tests.hardware.brute_force import (
     WorksLayer,
     all_tiles,
@@ -84,6 +89,43 @@ def test_equal_neighbours_merge_and_layers_do_not() -> None:
 
 
 @pytest.mark.small
+def test_a_layer_without_a_gemm_counts_with_the_one_before_it() -> None:
+    gemm, pool = Gemm("gemm", 4, 3, 3), VectorWork("pool", 10, 1, 10)
+    names = ("pool", "gemm", "pool", "both", "pool", "pool")
+    works = {"pool": (pool,), "gemm": (gemm,), "both": (pool, gemm)}
+    layers = tuple(WorksLayer(name, works[name]) for name in names)
+    net = network(Phase(layers), Phase((WorksLayer("pool", (pool,)),), "output"))
+
+    def expect(layer: Layer) -> int:
+        return {"gemm": 100, "both": 7}.get(layer.name, 0)
+
+    def cycles(name: str) -> int:
+        return build_profile(TOY, one_layer(*works[name]), batch=1).total_cycles()
+
+    profile = build_profile(TOY, net, batch=1, expect=expect)
+    first = 2 * cycles("pool") + cycles("gemm")
+    second = cycles("both") + 2 * cycles("pool")
+    # One segment a layer and kind of work: pool, gemm (several shapes of tile), pool, …
+    seen = dict.fromkeys(map(tuple, profile.segments[:, [LAYER_CYCLES, LAYER_ESTIMATED_CYCLES]]))
+    assert list(seen) == [(first, 100), (second, 7), (cycles("pool"), 1)]  # at least one cycle
+    # The layer of the tile that follows, at and around every boundary between layers.
+    table = profile.table
+    start = 0
+    for layer, name in enumerate(("pool", "gemm", "pool", "both", "pool", "pool", "pool", "pool")):
+        estimated = 100 if layer < 3 else 7 if layer < 6 else 1
+        for progress in (start, start + cycles(name) // 2):
+            boundary, _, _, segment = locate(table, 0, 2, progress)
+            if boundary < start + cycles(name):
+                assert table.segments[segment, LAYER_ESTIMATED_CYCLES] == estimated, progress
+        start += cycles(name)
+    assert start == profile.total_cycles(2)
+    assert locate(table, 0, 2, start)[3] == AT_END
+    # Without expectations they are the true times.
+    exact = build_profile(TOY, net, batch=1).segments
+    assert exact[:, LAYER_ESTIMATED_CYCLES].tolist() == exact[:, LAYER_CYCLES].tolist()
+
+
+@pytest.mark.small
 def test_transfer_cycles_round_up_exactly() -> None:
     config = NPUConfig()  # 7 / 3580 cycles a byte
     machine = machine_array(config)
@@ -112,7 +154,9 @@ def test_locate_agrees_with_a_walk_over_every_tile(
     for progress in sorted(around | set(even)):
         if 0 <= progress <= total:
             expected = walked[bisect.bisect_left(starts, progress)]
-            assert locate(profile.table, 0, output_length, progress) == expected, progress
+            found = locate(profile.table, 0, output_length, progress)
+            assert found[:3] == expected, progress
+            assert (found[3] == AT_END) == (expected[0] == total)
 
 
 @given(machines(), networks())
@@ -142,8 +186,12 @@ def test_stacked_profiles_answer_as_they_do_alone() -> None:
     for row, profile in enumerate(profiles):
         total = profile.total_cycles(3)
         for progress in np.linspace(0, total, 12).astype(int).tolist():
-            alone = profile.preemption_point(progress, output_length=3)
-            assert locate(table, row, 3, progress) == alone
+            *alone, segment = locate(profile.table, 0, 3, progress)
+            *found, there = locate(table, row, 3, progress)
+            assert found == alone
+            if segment != AT_END:
+                segment += first_segment(table, row)
+            assert there == segment
 
 
 def test_every_boundary_of_a_real_network() -> None:

@@ -103,11 +103,12 @@ def tiles(network: Net, *, output_length: int = 1) -> list[Tile]:
 def test_tiles_of_one() -> None:
     inner = {"load_bytes": 96, "partial_bytes": 128}
     last = {"load_bytes": 96, "output_bytes": 64}
+    layer = {"layer_cycles": 82, "layer_expected": 82}
     assert tiles(ONE) == [
-        Tile(cycles=28, starts_layer=True, **inner),
-        Tile(cycles=18, **last),
-        Tile(cycles=18, **inner),
-        Tile(cycles=18, ends_layer=True, **last),
+        Tile(cycles=28, starts_layer=True, **inner, **layer),
+        Tile(cycles=18, **last, **layer),
+        Tile(cycles=18, **inner, **layer),
+        Tile(cycles=18, ends_layer=True, **last, **layer),
     ]
 
 
@@ -152,9 +153,47 @@ def test_tiles_of_a_layer_with_two_works_and_of_repeated_phases() -> None:
     assert [tile.ends_layer for tile in tiles(network)] == [False, True, False, True, True]
 
 
+def test_layers_are_counted_by_their_gemms() -> None:
+    small, vector = Gemm("g", 8, 4, 4), VectorWork("v", 32, 3, 32)  # 28 and 32 cycles
+    layers = (Works("v", (vector,)), Works("g", (small,)), Works("v", (vector,)))
+    found = tiles(Net("net", (Phase((*layers, *layers[1:])),)))
+    assert [tile.layer_cycles for tile in found] == [92, 92, 92, 60, 60]
+
+
 def test_counted_works_are_repeated_without_a_new_lead() -> None:
     assert [tile.cycles for tile in tiles(net(Gemm("g", 8, 4, 4, count=3)))] == [28, 18, 18]
     assert [tile.cycles for tile in tiles(net(VectorWork("v", 32, 3, 32, count=2)))] == [32, 24]
+
+
+# --- the next layer ---
+
+
+@pytest.mark.parametrize("oracle", [False, True])
+def test_the_layer_a_task_goes_on_with(play: Play, oracle: bool) -> None:
+    # Layers of 28 + 32 cycles (the vector work counts with the GEMM before it) and of 46; expected,
+    # by the rule of ``twins``, 128 // 3 and 256 // 3. ONE: 82 cycles, expected 512 // 3.
+    two = net(Gemm("g", 8, 4, 4), VectorWork("v", 32, 3, 32), Gemm("h", 8, 8, 4))
+    first, second, one = (60, 46, 82) if oracle else (42, 85, 170)
+    tasks = (Task(net=0, arrival=0), Task(net=1, arrival=10))
+    options = {"nets": (two, ONE), "quantum_cycles": 30, "oracle": oracle}
+
+    def rows(outcome: Outcome, question: int) -> list[float]:
+        return [shown(outcome, question, slot)["next_layer_ms"] for slot in (0, 1)]
+
+    # At 10 the next boundary, 28, is within the first layer; at 30, 60 is its end. Then task 1 runs
+    # 60-: at 90 its next boundary is 46, within its layer; at 120, 64; at 142 it is done.
+    played = play(case(*tasks, **options), script(0, 1, 1, 1))
+    assert times(played) == [10, 30, 90, 120]
+    assert [rows(played, question) for question in range(4)] == [
+        [first, one], [second, one], [second, one], [second, one],
+    ]  # fmt: skip
+    # A kill starts over: task 0 runs to 60, is killed, and waits for its first layer.
+    killed = play(case(*tasks, **options, mechanisms=("kill",)), script(0, 1, 1))
+    assert rows(killed, 2) == [first, one]
+    # In its last tile a task has no next layer.
+    ending = play(case(*tasks, **(options | {"quantum_cycles": 95})), script(0, 0))
+    assert times(ending) == [10, 95]
+    assert rows(ending, 1) == [0, one]
 
 
 # --- switching ----------------------------------------------------------------------------------
@@ -213,13 +252,13 @@ def test_what_a_policy_is_shown(play: Play) -> None:
         "present": 1, "running": 1, "priority": 9, "order": 0, "age_ms": 30, "waited_ms": 0,
         "since_run_ms": 0, "estimated_ms": 25, "executed_ms": 30, "remaining_ms": 0, "token": 9,
         "slack_ms": 170, "preempt_ms": 24, "restore_ms": 0, "context_bytes": 64, "batch_size": 4,
-        "preemptions": 0, "quantum_left_ms": 970,
+        "preemptions": 0, "quantum_left_ms": 970, "next_layer_ms": 170,
     }  # fmt: skip
     assert shown(outcome, 0, 1) == {
         "present": 1, "running": 0, "priority": 3, "order": 1, "age_ms": 0, "waited_ms": 0,
         "since_run_ms": 0, "estimated_ms": 100, "executed_ms": 0, "remaining_ms": 100, "token": 3,
         "slack_ms": -80, "preempt_ms": 0, "restore_ms": 0, "context_bytes": 0, "batch_size": 1,
-        "preemptions": 0, "quantum_left_ms": 0,
+        "preemptions": 0, "quantum_left_ms": 0, "next_layer_ms": 170,
     }  # fmt: skip
     assert not outcome.questions[0][0][2:].any()
     assert outcome.questions[0][1].tolist() == [True, True, False, False]
@@ -231,7 +270,7 @@ def test_what_a_policy_is_shown(play: Play) -> None:
         "present": 1, "running": 0, "priority": 9, "order": 0, "age_ms": 60, "waited_ms": 14,
         "since_run_ms": 14, "estimated_ms": 25, "executed_ms": 46, "remaining_ms": 0,
         "slack_ms": 140, "preempt_ms": 0, "restore_ms": 14, "context_bytes": 64, "batch_size": 4,
-        "preemptions": 1, "quantum_left_ms": 0,
+        "preemptions": 1, "quantum_left_ms": 0, "next_layer_ms": 170,
     }  # fmt: skip
     running = shown(outcome, 1, 1)
     assert (running["executed_ms"], running["remaining_ms"], running["slack_ms"]) == (6, 94, -104)

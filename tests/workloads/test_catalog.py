@@ -10,7 +10,18 @@ import pytest
 from prema_gym import networks as zoo
 from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
 from prema_gym.hardware.config import NPUConfig
-from prema_gym.hardware.profile import build_profile, locate
+from prema_gym.hardware.profile import (
+    END_PHASE,
+    END_SEGMENT,
+    FIRST_PHASE,
+    FIRST_SEGMENT,
+    LAYER_CYCLES,
+    LAYER_ESTIMATED_CYCLES,
+    build_profile,
+    layer_groups,
+    locate,
+)
+from prema_gym.hardware.tiles import layer_runs
 from prema_gym.workloads.catalog import (
     ARRIVAL,
     BURST_SIZE,
@@ -53,6 +64,33 @@ def test_every_profile_is_the_machines_and_every_estimate_algorithm_1(catalog: C
             config, network, batch=batch, input_length=length, output_length=steps
         )
         assert arrays.allowance_cycles[p] == 8 * arrays.estimated_cycles[p]
+
+
+def test_layers_add_up_to_their_network(catalog: Catalog) -> None:
+    table, arrays, config = catalog.table, catalog.arrays, catalog.hardware
+    for p in range(catalog.num_profiles):
+        network = catalog.networks[arrays.profile_network[p]]
+        phases = network.phases(int(arrays.input_length[p]))
+        steps = int(arrays.predicted_length[p])
+        true = guess = 0
+        rows = range(table.profiles[p, FIRST_PHASE], table.profiles[p, END_PHASE])
+        for row, phase in zip(rows, phases, strict=True):
+            segments = table.segments[slice(*table.phases[row, [FIRST_SEGMENT, END_SEGMENT]])]
+            batch = int(arrays.profile_batch[p])
+            groups = [
+                group
+                for group, layer in zip(
+                    layer_groups(phase.layers, batch), phase.layers, strict=True
+                )
+                for _ in layer_runs(config, layer, batch)
+            ]
+            assert len(groups) == len(segments)
+            starts = np.unique(groups, return_index=True)[1]
+            times = phase.steps(steps)
+            true += times * int(segments[starts, LAYER_CYCLES].sum())
+            guess += times * int(segments[starts, LAYER_ESTIMATED_CYCLES].sum())
+        assert true == catalog.isolated_cycles(p, steps)
+        assert guess == arrays.estimated_cycles[p]
 
 
 def test_only_networks_with_output_steps_have_them(catalog: Catalog) -> None:
