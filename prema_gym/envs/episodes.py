@@ -16,10 +16,11 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from prema_gym.envs.ledger import Ledger, LedgerState, Payment
+from prema_gym.envs.ledger import Ledger, LedgerState
 from prema_gym.envs.records import Records, copy_records
 from prema_gym.envs.settings import EnvSettings, whole_number
 from prema_gym.envs.sources import Drawn, Source, given_source, source_from_options
+from prema_gym.envs.totals import Payment
 from prema_gym.errors import IllegalActionError
 from prema_gym.metrics import IntArray
 from prema_gym.simulator.observation import COLUMNS
@@ -27,6 +28,7 @@ from prema_gym.simulator.simulator import Simulator
 from prema_gym.simulator.state import State
 from prema_gym.workloads.catalog import compile_scenario
 
+_INT64 = np.dtype(np.int64)
 _NOBODY: IntArray = np.empty(0, np.int64)
 
 
@@ -54,7 +56,7 @@ class Episodes:
         settings: What was asked for.
         num_envs: Copies (B).
         threads: Threads among which the copies are split.
-        fresh: Write the observations of each step into an array of its own.
+        fresh: Write the observations and masks of each step into arrays of their own.
 
     Attributes:
         simulator: The simulations; its arrays are the engine's own memory.
@@ -119,7 +121,7 @@ class Episodes:
             self._resize(source.max_tasks)
         workloads = source.workloads(rows, self.rngs)
         if self.fresh and rows.size == self.num_envs:
-            self.simulator.renew_observation()
+            self.simulator.renew_tables()
         self.simulator.load_arrays(workloads, rows)
         self.ledger.open(rows)
         if self.num_over:
@@ -141,7 +143,7 @@ class Episodes:
         if self.settings.strict:
             self._refuse_illegal(actions)
         if self.fresh:
-            self.simulator.renew_observation()
+            self.simulator.renew_tables()
         payment = self.ledger.new_payment()
         ended, new = _NOBODY, self.over
         num_over = self._play(actions, payment)
@@ -155,9 +157,7 @@ class Episodes:
 
     def _play(self, actions: IntArray, payment: Payment) -> int:
         """Advance and pay every copy; return how many are over."""
-        if self.settings.record_timeline:  # a timeline grows: not for threads
-            self.simulator.step(actions)
-            return self.ledger.settle_range(self.simulator, payment, 0, self.num_envs)
+        self.simulator.make_room()
         if self.threads == 1:
             return self._play_range(actions, payment, 0, self.num_envs)
         if self._pool is None:
@@ -173,8 +173,7 @@ class Episodes:
         return mine + sum(future.result() for future in futures)
 
     def _play_range(self, actions: IntArray, payment: Payment, first: int, last: int) -> int:
-        self.simulator.step_range(actions, first, last)
-        return self.ledger.settle_range(self.simulator, payment, first, last)
+        return self.ledger.step_range(self.simulator, actions, payment, first, last)
 
     def checked_actions(self, actions: ArrayLike) -> IntArray:
         """Return actions as int64 (B,).
@@ -183,6 +182,8 @@ class Episodes:
             IllegalActionError: Another shape, or no whole numbers.
         """
         array = np.asarray(actions)
+        if array.shape == (self.num_envs,) and array.dtype is _INT64 and array.flags.c_contiguous:
+            return array  # as nearly always
         if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
             raise IllegalActionError(
                 f"actions must be whole numbers of shape ({self.num_envs},), got {array.dtype} of "
@@ -206,13 +207,13 @@ class Episodes:
         """Copy what became of some copies, before they are reset."""
         return copy_records(self.simulator, rows)
 
-    def now_ms(self) -> NDArray[np.float64]:
-        """Time of each copy, float64 (B,) [ms]."""
-        return np.asarray(self.simulator.env["now_cycles"] * self.ms_per_cycle)
+    def now_ms(self, rows: IntArray | slice = slice(None)) -> NDArray[np.float64]:
+        """Time of some copies, float64 (K,) [ms]."""
+        return np.asarray(self.simulator.env["now_cycles"][rows] * self.ms_per_cycle)
 
-    def illegal_actions(self) -> IntArray:
-        """Illegal actions of each copy in its episode, int64 (B,)."""
-        return self.simulator.env["illegal_actions"].copy()
+    def illegal_actions(self, rows: IntArray | slice = slice(None)) -> IntArray:
+        """Illegal actions of some copies in their episodes, int64 (K,)."""
+        return np.array(self.simulator.env["illegal_actions"][rows])
 
     def get_state(self) -> EpisodesState:
         """Return a copy of everything that moves, generators included."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from prema_gym._jit import direct
 from prema_gym.envs.records import copy_records
 from prema_gym.envs.rewards import (
     CUSTOM,
@@ -17,33 +17,15 @@ from prema_gym.envs.rewards import (
     CustomTotal,
     Reward,
 )
-from prema_gym.envs.totals import PAID, SINCE, TERMINATED_ROW, TRUNCATED_ROW, settle
+from prema_gym.envs.totals import PAID, SINCE, Account, Payment, step_and_pay
 from prema_gym.errors import ConfigError
 from prema_gym.metrics import SLA_TARGETS, FloatArray, IntArray
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.simulator.state import NONE
 
 
-class Payment(NamedTuple):
-    """What one step gave B copies; its arrays belong to that step alone."""
-
-    reward: FloatArray  # (B,)
-    rise: FloatArray  # (T, B) of each total, unweighted
-    over: NDArray[np.bool_]  # (2, B) terminated, truncated
-
-    @property
-    def terminated(self) -> NDArray[np.bool_]:
-        """Every task has finished, bool (B,)."""
-        return np.asarray(self.over[TERMINATED_ROW])
-
-    @property
-    def truncated(self) -> NDArray[np.bool_]:
-        """A limit was reached with tasks unfinished, bool (B,)."""
-        return np.asarray(self.over[TRUNCATED_ROW])
-
-
 class LedgerState(NamedTuple):
-    """Everything that moves; see `totals.settle`."""
+    """Everything that moves; see `totals.Account`."""
 
     lines: IntArray  # (B, 3)
     totals: FloatArray  # (3, B, T)
@@ -55,18 +37,21 @@ class Ledger:
     def __init__(self, reward: Reward, num_envs: int) -> None:
         self.names = reward.names
         codes = [NOT_COMPILED if name == CUSTOM else TERMS[name].code for name in self.names]
-        self._codes = np.array(codes, np.int64)
-        self._weights = np.array(list(reward.weights.values()), np.float64)
-        self._targets = np.array(SLA_TARGETS, np.int64)
+        self._account = Account(
+            codes=np.array(codes, np.int64),
+            weights=np.array(list(reward.weights.values()), np.float64),
+            targets=np.array(SLA_TARGETS, np.int64),
+            lines=np.full((num_envs, 3), NONE, np.int64),
+            totals=np.zeros((3, num_envs, len(codes))),
+        )
         moving: dict[str, CustomTotal] = dict(MOVING_TOTALS)
         if reward.custom is not None:
             moving[CUSTOM] = reward.custom
         self._moving = [(t, moving[n]) for t, n in enumerate(self.names) if n in moving]
         self._at_end = [(t, END_TOTALS[n]) for t, n in enumerate(self.names) if n in END_TOTALS]
-        self._lines = np.full((num_envs, 3), NONE, np.int64)
-        self._since = self._lines[:, SINCE]  # a view
-        self._totals = np.zeros((3, num_envs, len(self.names)))
+        self._since = self._account.lines[:, SINCE]  # a view
         self._num_envs = num_envs
+        self._step: Any = None
 
     def open(self, rows: IntArray) -> None:
         """Start copies anew, with nothing paid."""
@@ -74,26 +59,23 @@ class Ledger:
 
     def new_payment(self) -> Payment:
         """Room for what one step gives."""
+        num_envs = self._num_envs
         return Payment(
-            reward=np.empty(self._num_envs),
-            rise=np.empty((len(self.names), self._num_envs)),
-            over=np.empty((2, self._num_envs), np.bool_),
+            np.empty(num_envs),
+            np.empty((len(self.names), num_envs)),
+            np.empty((2, num_envs), np.bool_),
+            np.empty(num_envs),
+            np.empty(num_envs, np.int64),
         )
 
-    def settle_range(self, simulator: Simulator, payment: Payment, first: int, last: int) -> int:
-        """Pay the compiled terms of copies ``[first, last)``; return how many of them are over."""
-        return settle(
-            simulator.env,
-            simulator.tasks,
-            self._codes,
-            self._weights,
-            self._targets,
-            self._lines,
-            self._totals,
-            *payment,
-            first,
-            last,
-        )
+    def step_range(
+        self, simulator: Simulator, actions: IntArray, payment: Payment, first: int, last: int
+    ) -> int:
+        """Step copies ``[first, last)`` and pay the compiled terms; return how many are over."""
+        arguments = (*simulator.engine_arguments, actions, self._account, payment, first, last)
+        if self._step is None:
+            self._step = direct(step_and_pay, *arguments)
+        return int(self._step(*arguments))
 
     def add_others(self, simulator: Simulator, payment: Payment, ended: IntArray) -> None:
         """Pay the other terms: moving ones to everybody, those of the end to ``ended``.
@@ -109,16 +91,16 @@ class Ledger:
                 self._pay(payment, t, ended, total_at_end(records))
 
     def _pay(self, payment: Payment, t: int, rows: IntArray | slice, total: FloatArray) -> None:
-        paid = self._totals[PAID]
+        paid = self._account.totals[PAID]
         rise = total - paid[rows, t]
         paid[rows, t] = total
         # The compiled code has counted these terms as 0.
         payment.rise[t, rows] = rise
-        payment.reward[rows] += self._weights[t] * rise
+        payment.reward[rows] += self._account.weights[t] * rise
 
     def get_state(self) -> LedgerState:
         """Return a copy of what moves."""
-        return LedgerState(self._lines.copy(), self._totals.copy())
+        return LedgerState(self._account.lines.copy(), self._account.totals.copy())
 
     def set_state(self, state: LedgerState) -> None:
         """Continue from a copy made by :meth:`get_state`.
@@ -126,13 +108,13 @@ class Ledger:
         Raises:
             ConfigError: It was made with another number of copies or reward terms.
         """
-        if state.totals.shape != self._totals.shape:
+        if state.totals.shape != self._account.totals.shape:
             raise ConfigError(
                 f"the state's totals have shape {state.totals.shape}, expected "
-                f"{self._totals.shape}: it was made with another reward or number of copies"
+                f"{self._account.totals.shape}: it was made with another reward or number of copies"
             )
-        self._lines[...] = state.lines
-        self._totals[...] = state.totals
+        self._account.lines[...] = state.lines
+        self._account.totals[...] = state.totals
 
 
 def _checked(total: FloatArray, num_envs: int) -> FloatArray:

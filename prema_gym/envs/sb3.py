@@ -131,7 +131,7 @@ class PremaNPUVecEnv(VecEnv):
         episodes, ended = self._episodes, step.ended
         records = episodes.records(ended)
         metrics, tasks = records.metrics(), records.task_arrays()
-        now_ms, illegal = episodes.now_ms(), episodes.illegal_actions()
+        now_ms, illegal = episodes.now_ms(ended), episodes.illegal_actions(ended)
         rise = step.payment.rise
         for k, i in enumerate(ended.tolist()):
             own = {name: float(values[k]) for name, values in metrics.items()}
@@ -141,8 +141,8 @@ class PremaNPUVecEnv(VecEnv):
                 "TimeLimit.truncated": bool(step.payment.truncated[i]),
                 "terminal_observation": episodes.simulator.observation[i].copy(),
                 "action_mask": episodes.simulator.mask[i].copy(),
-                "now_ms": float(now_ms[i]),
-                "illegal_actions": int(illegal[i]),
+                "now_ms": float(now_ms[k]),
+                "illegal_actions": int(illegal[k]),
                 "reward_terms": dict(zip(episodes.ledger.names, rise[:, i].tolist(), strict=True)),
                 "episode_metrics": own,
                 "tasks": {name: values[k, :count] for name, values in tasks.items()},

@@ -61,7 +61,7 @@ class Drawn:
     def workloads(self, rows: IntArray, rngs: Generators) -> WorkloadArrays:
         """Draw for each copy from its own generator, which alone advances."""
         for k, row in enumerate(rows.tolist()):
-            self._uniforms[k] = draw_uniforms(rngs[row], self.max_tasks)
+            draw_uniforms(rngs[row], self.max_tasks, out=self._uniforms[k])
         count = rows.size
         self._generate(self._catalog, self._uniforms[:count], self._rows[:count], self._arrays)
         return self._arrays

@@ -1,4 +1,6 @@
-"""How do the totals of the reward terms grow? Compiled, for every copy of a batch at once.
+"""How is a step taken and paid for? Compiled, for every copy of a batch at once.
+
+A copy's totals of the reward terms grow with time; a step is paid what they grew by.
 
 At time ``now`` (cycles), over the tasks that have arrived, with ``end`` = completion or else
 ``now``, N = all tasks of the workload, π the priority weight and P the isolated time, they are
@@ -17,12 +19,16 @@ Source: ours; the metrics are those of :mod:`prema_gym.metrics`, which tests hol
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym._jit import in_place
 from prema_gym.envs.rewards import ANTT, NOT_COMPILED, PRIORITY_ANTT, SLA, SLA_CURVE, STP
-from prema_gym.simulator.state import DONE, NONE, TRUNCATED
+from prema_gym.hardware.profile import ProfileTable
+from prema_gym.simulator.engine import advance_one
+from prema_gym.simulator.state import DONE, NONE, TRUNCATED, EngineOptions, State
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -41,46 +47,72 @@ TERMINATED_ROW, TRUNCATED_ROW = range(2)  # rows of `over`
 _FOREVER = np.iinfo(np.int64).max
 
 
+class Account(NamedTuple):
+    """What the copies' totals are and were paid for."""
+
+    codes: IntArray  # (T,) which totals: ``rewards.ANTT`` …; others are left to Python
+    weights: FloatArray  # (T,)
+    targets: IntArray  # (targets,) the NTT targets of the SLA curve, rising
+    lines: IntArray  # (B, 3); see SINCE
+    totals: FloatArray  # (3, B, T); see VALUE
+
+
+class Payment(NamedTuple):
+    """What one step gave B copies; its arrays belong to that step alone."""
+
+    reward: FloatArray  # (B,) the weighted rise
+    rise: FloatArray  # (T, B) of each total, unweighted
+    over: BoolArray  # (2, B) terminated, truncated
+    now_ms: FloatArray  # (B,) time after the step
+    illegal_actions: IntArray  # (B,) in the episode so far
+
+    @property
+    def terminated(self) -> BoolArray:
+        """Every task has finished, bool (B,)."""
+        terminated: BoolArray = self.over[TERMINATED_ROW]
+        return terminated
+
+    @property
+    def truncated(self) -> BoolArray:
+        """A limit was reached with tasks unfinished, bool (B,)."""
+        truncated: BoolArray = self.over[TRUNCATED_ROW]
+        return truncated
+
+
 @in_place
-def settle(
-    env: NDArray[np.void],
-    task: NDArray[np.void],
-    codes: IntArray,
-    weights: FloatArray,
-    targets: IntArray,
-    lines: IntArray,
-    totals: FloatArray,
-    reward: FloatArray,
-    rise: FloatArray,
-    over: BoolArray,
+def step_and_pay(
+    state: State,
+    table: ProfileTable,
+    options: EngineOptions,
+    actions: IntArray,
+    account: Account,
+    payment: Payment,
     first: int,
     last: int,
 ) -> int:
-    """Pay the copies ``[first, last)`` for what happened since they were last paid.
+    """Take one decision in each of the copies ``[first, last)``, and pay for it.
 
-    The arrays come one by one, not as a named tuple: Numba takes 2 µs to look at a tuple, which is
-    a good part of a step of one copy.
+    One loop does both, while a copy's records are at hand.
 
     Args:
-        env: Clock and counters (B,), ``state.ENV_DTYPE``; only read.
-        task: Task records (B, N), ``state.TASK_DTYPE``; only read.
-        codes: int64 (T,), which totals: ``rewards.ANTT`` …; others are left to Python.
-        weights: float64 (T,).
-        targets: int64 (targets,), the NTT targets of the SLA curve, rising.
-        lines: int64 (B, 3), written in place; see SINCE.
-        totals: float64 (3, B, T), written in place; see VALUE.
-        reward: float64 (B,), written: the weighted rise.
-        rise: float64 (T, B), written: the rise of each total.
-        over: bool (2, B), written: terminated, truncated.
+        state: The simulations; written in place.
+        table: The profiles.
+        options: The engine's.
+        actions: int64 (B,).
+        account: Written in place.
+        payment: Written.
         first: First copy.
         last: One past the last; threads may share a batch by ranges.
 
     Returns:
         How many of these copies stand at the end of their episode.
     """
+    codes, weights, targets, lines, totals = account
+    reward, rise, over, now_ms, illegal_actions = payment
     num_over = 0
     for b in range(first, last):
-        record = env[b]
+        advance_one(state, table, options, actions, b, last)
+        record = state.env[b]
         now = record["now_cycles"]
         events = record["arrived"] + record["finished"]
         anew = lines[b, SINCE] == NONE
@@ -90,7 +122,7 @@ def settle(
             lines[b, SINCE] = now
             lines[b, EVENTS] = events
             lines[b, UNTIL] = draw_lines(
-                record, task[b], codes, targets, totals[VALUE, b], totals[SLOPE, b]
+                record, state.task[b], codes, targets, totals[VALUE, b], totals[SLOPE, b]
             )
         elapsed = now - lines[b, SINCE]
         earned = 0.0
@@ -105,6 +137,8 @@ def settle(
         reward[b] = earned
         over[TERMINATED_ROW, b] = record["status"] == DONE
         over[TRUNCATED_ROW, b] = record["status"] == TRUNCATED
+        now_ms[b] = now * options.ms_per_cycle
+        illegal_actions[b] = record["illegal_actions"]
         num_over += record["status"] >= DONE
     return num_over
 

@@ -92,6 +92,8 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._renderer = Renderer(settings.render_mode, self.metadata["render_fps"])
         self._seeds = [_UNKNOWN] * self.num_envs
+        self._everyone = np.ones(self.num_envs, np.bool_)
+        self._term_keys = [(name, f"_{name}") for name in self._episodes.ledger.names]
 
     def reset(
         self,
@@ -243,19 +245,23 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
     def _infos(self, step: Step | None = None, without: IntArray = _NOBODY) -> dict[str, Any]:
         """Info of the copies as they stand, and the reward terms of a step, but not ``without``."""
         episodes = self._episodes
-        mask = episodes.simulator.mask
-        everyone = np.ones(self.num_envs, np.bool_)
+        everyone = self._everyone.copy()
+        if step is None:
+            now_ms, illegal_actions = episodes.now_ms(), episodes.illegal_actions()
+        else:
+            now_ms, illegal_actions = step.payment.now_ms, step.payment.illegal_actions
+            if without.size:
+                now_ms[without] = episodes.now_ms(without)
+                illegal_actions[without] = 0
         infos: dict[str, Any] = {
-            "action_mask": mask.copy() if self.copy else mask,
+            "action_mask": episodes.simulator.mask,  # given up as the observation is
             "_action_mask": everyone,
-            "now_ms": episodes.now_ms(),
+            "now_ms": now_ms,
             "_now_ms": everyone,
-            "illegal_actions": episodes.illegal_actions(),
+            "illegal_actions": illegal_actions,
             "_illegal_actions": everyone,
         }
-        if step is None:
-            return infos
-        if without.size == self.num_envs:
+        if step is None or without.size == self.num_envs:
             return infos
         rise, stepped = step.payment.rise, everyone
         if without.size:
@@ -263,8 +269,8 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
             stepped = everyone.copy()
             stepped[without] = False
         terms: dict[str, Any] = {}
-        for name, values in zip(episodes.ledger.names, rise, strict=True):
-            terms[name], terms[f"_{name}"] = values, stepped
+        for (name, present), values in zip(self._term_keys, rise, strict=True):
+            terms[name], terms[present] = values, stepped
         infos["reward_terms"], infos["_reward_terms"] = terms, stepped
         return infos
 
@@ -277,8 +283,8 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
             final_obs[row] = table
         now = {
             "action_mask": simulator.mask[ended],
-            "now_ms": episodes.now_ms()[ended],
-            "illegal_actions": episodes.illegal_actions()[ended],
+            "now_ms": episodes.now_ms(ended),
+            "illegal_actions": episodes.illegal_actions(ended),
             "reward_terms": dict(
                 zip(episodes.ledger.names, step.payment.rise[:, ended], strict=True)
             ),

@@ -77,6 +77,7 @@ class ProfileTable(NamedTuple):
     """The profiles of many networks as int64 arrays, for compiled code."""
 
     segments: NDArray[np.int64]  # (num_segments, SEGMENT_FIELDS)
+    starts: NDArray[np.int64]  # (num_segments,) their START_CYCLES once more: a search reads lines
     phases: NDArray[np.int64]  # (num_phases, PHASE_FIELDS)
     profiles: NDArray[np.int64]  # (num_profiles, 2)
     machine: NDArray[np.int64]  # (MACHINE_FIELDS,)
@@ -120,23 +121,32 @@ def host_cycles(machine: NDArray[np.int64], num_bytes: int) -> int:
 
 @inlined
 def _locate_in_phase(
-    segments: NDArray[np.int64], first: int, end: int, ubuf_bytes: int, progress: int
+    table: ProfileTable, first: int, end: int, progress: int, guess: int
 ) -> tuple[int, int, int, int]:
     """As :func:`locate_inlined`, within one repetition of the phase ``[first, end)``.
 
     The segment is ``end`` where the repetition ends.
     """
-    # The last segment that starts at or before `progress`.
+    # The last segment that starts at or before `progress`: by bisection, within what steps of 1,
+    # 2, 4, … from the guess have left.
+    segments, starts = table.segments, table.starts
     segment = first
     beyond = end
+    if first < guess < end and starts[guess] <= progress:
+        segment = guess
+        step = 1
+        while segment + step < end and starts[segment + step] <= progress:
+            segment += step
+            step *= 2
+        beyond = min(segment + step, end)
     while beyond - segment > 1:
         middle = (segment + beyond) // 2
-        if segments[middle, START_CYCLES] <= progress:
+        if starts[middle] <= progress:
             segment = middle
         else:
             beyond = middle
 
-    start = segments[segment, START_CYCLES]
+    start = starts[segment]
     lead = segments[segment, LEAD_CYCLES]
     inner_tiles = segments[segment, INNER_TILES]
     inner = segments[segment, INNER_CYCLES]
@@ -164,7 +174,7 @@ def _locate_in_phase(
     output = segments[segment, OUTPUT_BASE_BYTES] + groups_done * segments[segment, OUTPUT_BYTES]
     if output == 0 and tiles_done == 0:  # the start of a layer
         return boundary, 0, 0, segment
-    context = min(ubuf_bytes, output)
+    context = min(table.machine[UBUF_BYTES], output)
     if tiles_done > 0:
         context += segments[segment, PARTIAL_BYTES]
     if tiles_done < segments[segment, INNER_TILES]:
@@ -174,7 +184,7 @@ def _locate_in_phase(
 
 @inlined
 def locate_inlined(
-    table: ProfileTable, profile: int, output_length: int, progress: int
+    table: ProfileTable, profile: int, output_length: int, progress: int, guess: int
 ) -> tuple[int, int, int, int]:
     """Find the first boundary at or after ``progress`` and what a preemption there costs.
 
@@ -183,6 +193,7 @@ def locate_inlined(
         profile: Row of ``table.profiles``.
         output_length: Repetitions of phases that run once per output step, ``>= 1``.
         progress: Useful cycles executed, from 0 to the task's total; not checked here.
+        guess: A segment not far before the one sought, which makes it quicker; any number is right.
 
     Returns:
         ``(boundary_cycles, context_bytes, reload_bytes)``, see :class:`PreemptionPoint`, and the
@@ -202,9 +213,7 @@ def locate_inlined(
             first = table.phases[phase, FIRST_SEGMENT]
             end = table.phases[phase, END_SEGMENT]
             within = (progress - phase_start) % cycles
-            boundary, context, reload, segment = _locate_in_phase(
-                table.segments, first, end, table.machine[UBUF_BYTES], within
-            )
+            boundary, context, reload, segment = _locate_in_phase(table, first, end, within, guess)
             boundary += progress - within
             if segment == end:  # of this repetition; phases lie one behind the other
                 if boundary < phase_start + repeat * cycles:
@@ -227,7 +236,7 @@ def locate(
     table: ProfileTable, profile: int, output_length: int, progress: int
 ) -> tuple[int, int, int, int]:
     """As :func:`locate_inlined`, compiled and cached on its own."""
-    return locate_inlined(table, profile, output_length, progress)
+    return locate_inlined(table, profile, output_length, progress, AT_END)
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,8 +357,10 @@ def stack_profiles(config: NPUConfig, profiles: Sequence[Profile]) -> ProfileTab
         first_segment += len(profile.segments)
     ends = np.cumsum([len(rows) for rows in phases], dtype=np.int64)
     firsts = ends - [len(rows) for rows in phases]
+    segments = _frozen(np.concatenate([profile.segments for profile in profiles]))
     return ProfileTable(
-        segments=_frozen(np.concatenate([profile.segments for profile in profiles])),
+        segments=segments,
+        starts=_frozen(segments[:, START_CYCLES].copy()),
         phases=_frozen(np.concatenate(phases)),
         profiles=_frozen(np.stack([firsts, ends], axis=1)),
         machine=machine_array(config),

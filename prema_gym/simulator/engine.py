@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym._jit import in_place, inlined, prefetch
-from prema_gym.hardware.profile import ProfileTable, first_segment
+from prema_gym.hardware.profile import AT_END, SEGMENT_FIELDS, ProfileTable, first_segment
 from prema_gym.simulator.observation import Mechanism
 from prema_gym.simulator.rules import (
     Record,
@@ -24,9 +24,11 @@ from prema_gym.simulator.rules import (
 )
 from prema_gym.simulator.state import (
     ASKING,
+    CACHE_LINE,
     CHECKPOINTING,
     DONE,
     ENV_DTYPE,
+    HOT_BYTES,
     IDLE,
     NONE,
     RESTORING,
@@ -40,8 +42,8 @@ from prema_gym.workloads.workload import WorkloadArrays
 
 _DRAIN = int(Mechanism.DRAIN)
 _KILL = int(Mechanism.KILL)
-_CACHE_LINE = 64  # bytes; on machines with longer ones some prefetches are repeated
 _ENV_BYTES, _TASK_BYTES, _SLOT_BYTES = ENV_DTYPE.itemsize, TASK_DTYPE.itemsize, 8
+_SEGMENT_BYTES = 8 * SEGMENT_FIELDS
 _SINCE_WAKEUP, _TOTAL, _SINCE_RUN = range(3)  # state.TOKEN_WAITS
 
 
@@ -105,6 +107,9 @@ def _run_for(state: State, b: int, cycles: int) -> bool:
     state.slots[b, env["runner"]] = NONE
     env["runner"] = NONE
     env["finished"] += 1
+    for slot in range(state.slots.shape[1]):
+        if state.slots[b, slot] > index:
+            state.task[b, state.slots[b, slot]]["order"] -= 1
     return True
 
 
@@ -208,6 +213,7 @@ def _wake(state: State, b: int, options: EngineOptions) -> None:
     for slot in range(state.slots.shape[1]):
         if state.slots[b, slot] == NONE and env["admitted"] < env["arrived"]:
             state.slots[b, slot] = env["admitted"]
+            state.task[b, env["admitted"]]["order"] = env["admitted"] - env["finished"]
             env["admitted"] += 1
         if state.slots[b, slot] == NONE or slot == env["runner"]:
             continue
@@ -276,20 +282,32 @@ def _to_decision(state: State, b: int, options: EngineOptions, wake: bool) -> No
 
 
 @inlined
-def _prefetch(state: State, b: int, last: int) -> None:
+def _prefetch(
+    state: State, table: ProfileTable, actions: NDArray[np.int64], b: int, last: int
+) -> None:
     """Ask the memory for what the next two environments of ``[b, last)`` will need."""
     num_tasks, num_slots = state.task.shape[1], state.slots.shape[1]
     after = min(b + 2, last - 1)
-    for byte in range(0, _ENV_BYTES, _CACHE_LINE):
+    for byte in range(0, _ENV_BYTES, CACHE_LINE):
         prefetch(state.env, after * _ENV_BYTES + byte)
-    for byte in range(0, num_slots * _SLOT_BYTES, _CACHE_LINE):
+    for byte in range(0, num_slots * _SLOT_BYTES, CACHE_LINE):
         prefetch(state.slots, after * num_slots * _SLOT_BYTES + byte)
     following = min(b + 1, last - 1)  # whose slots were asked for one environment ago
     for slot in range(num_slots):
         # An empty slot asks for the first task instead: cheaper than a branch.
         place = following * num_tasks + max(state.slots[following, slot], 0)
-        for byte in range(0, _TASK_BYTES, _CACHE_LINE):
+        for byte in range(0, HOT_BYTES, CACHE_LINE):
             prefetch(state.task, place * _TASK_BYTES + byte)
+    # All of the two tasks that a decision is about, and where in its network the named one stands.
+    runner = max(state.env[following]["runner"], 0)
+    for slot in (runner, min(max(actions[following], 0), num_slots - 1)):
+        place = following * num_tasks + max(state.slots[following, slot], 0)
+        for byte in range(HOT_BYTES, _TASK_BYTES, CACHE_LINE):
+            prefetch(state.task, place * _TASK_BYTES + byte)
+    index = max(state.slots[b, min(max(actions[b], 0), num_slots - 1)], 0)
+    segment = max(state.task[b, index]["segment"], 0)
+    for byte in range(0, 4 * CACHE_LINE, CACHE_LINE):
+        prefetch(table.segments, segment * _SEGMENT_BYTES + byte)
 
 
 @in_place
@@ -314,11 +332,24 @@ def advance(
         last: One past the last; threads may share a batch by ranges.
     """
     for b in range(first, last):
-        _prefetch(state, b, last)
-        if state.env[b]["status"] == ASKING:
-            wake = _act(state, b, table, options, actions[b])
-            _to_decision(state, b, options, wake)
-        observe(state, b, table, options)
+        advance_one(state, table, options, actions, b, last)
+
+
+@inlined
+def advance_one(
+    state: State,
+    table: ProfileTable,
+    options: EngineOptions,
+    actions: NDArray[np.int64],
+    b: int,
+    last: int,
+) -> None:
+    """Do the part of environment ``b`` in :func:`advance`, for kernels with a loop of their own."""
+    _prefetch(state, table, actions, b, last)
+    if state.env[b]["status"] == ASKING:
+        wake = _act(state, b, table, options, actions[b])
+        _to_decision(state, b, options, wake)
+    observe(state, b, table, options)
 
 
 @in_place
@@ -412,5 +443,7 @@ def _clear_task(task: Record, oracle: bool) -> None:
     task["stopped_cycles"] = task["arrival_cycles"]
     task["context_bytes"] = 0
     task["resume_cycles"] = 0
+    task["order"] = 0
+    task["segment"] = AT_END
     task["on_host"] = 0
     task["token"] = task["priority"]

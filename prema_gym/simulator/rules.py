@@ -102,23 +102,19 @@ def observe(state: State, b: int, table: ProfileTable, options: EngineOptions) -
     runner = env["runner"]
     asking = env["status"] == ASKING
     num_slots = slots.shape[1]
-    absent = num_slots - (env["admitted"] - env["finished"])
     for slot in range(num_slots):
-        for column in range(col.NUM_COLUMNS):
-            rows[b, slot, column] = 0.0
         index = slots[b, slot]
         if index == NONE:
+            for column in range(col.NUM_COLUMNS):
+                rows[b, slot, column] = 0.0
             continue
         task = state.task[b, index]
-        rank = -absent  # an empty slot counts as earlier than any task
-        for other in range(num_slots):
-            rank += slots[b, other] < index
         executed = task["executed_cycles"]
         remaining = max(task["shown_cycles"] - executed, 0)
         age = now - task["arrival_cycles"]
         rows[b, slot, col.PRESENT] = 1.0
         rows[b, slot, col.PRIORITY] = task["priority"]
-        rows[b, slot, col.ORDER] = rank
+        rows[b, slot, col.ORDER] = task["order"]
         rows[b, slot, col.AGE_MS] = age * ms
         rows[b, slot, col.WAITED_MS] = (age - executed - task["killed_cycles"]) * ms
         rows[b, slot, col.ESTIMATED_MS] = task["shown_cycles"] * ms
@@ -130,8 +126,9 @@ def observe(state: State, b: int, table: ProfileTable, options: EngineOptions) -
         rows[b, slot, col.PREEMPTIONS] = task["checkpoints"] + task["kills"]
         if slot == runner:
             boundary, context_bytes, reload_bytes, segment = locate_inlined(
-                table, task["profile"], task["output_length"], executed
+                table, task["profile"], task["output_length"], executed, task["segment"]
             )
+            task["segment"] = segment
             env["boundary_cycles"] = boundary
             env["boundary_context_bytes"] = context_bytes
             saving, to_host = save_cycles(env, table.machine, context_bytes)
@@ -143,15 +140,20 @@ def observe(state: State, b: int, table: ProfileTable, options: EngineOptions) -
             next_layer = layer_cycles(table, options, segment)
             env["boundary_next_layer_cycles"] = next_layer
             rows[b, slot, col.RUNNING] = 1.0
+            rows[b, slot, col.SINCE_RUN_MS] = 0.0
             rows[b, slot, col.NEXT_LAYER_MS] = next_layer * ms
             rows[b, slot, col.PREEMPT_MS] = (boundary - executed + saving) * ms
+            rows[b, slot, col.RESTORE_MS] = 0.0
             rows[b, slot, col.CONTEXT_BYTES] = context_bytes
             rows[b, slot, col.QUANTUM_LEFT_MS] = (env["quantum_end_cycles"] - now) * ms
         else:
+            rows[b, slot, col.RUNNING] = 0.0
             rows[b, slot, col.SINCE_RUN_MS] = (now - task["stopped_cycles"]) * ms
             rows[b, slot, col.NEXT_LAYER_MS] = task["next_layer_cycles"] * ms
+            rows[b, slot, col.PREEMPT_MS] = 0.0
             rows[b, slot, col.RESTORE_MS] = task["resume_cycles"] * ms
             rows[b, slot, col.CONTEXT_BYTES] = task["context_bytes"]
+            rows[b, slot, col.QUANTUM_LEFT_MS] = 0.0
     for mechanism_index in range(options.num_mechanisms):
         for slot in range(num_slots):
             state.mask[b, mechanism_index * num_slots + slot] = is_legal(

@@ -9,6 +9,7 @@ both understand.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -56,9 +57,11 @@ _TASK_INTERNALS = (
     "context_bytes",  # saved context
     "resume_cycles",  # time a restore will take
     "next_layer_cycles",  # waiting: what the scheduler is shown of the layer it goes on with
+    "order",  # rank by arrival among the tasks in the table
+    "segment",  # where its next boundary was found last: a place to start looking
     "on_host",  # 1: the saved context lies in host memory
 )
-# Fields read at every wake-up stand first, so that a record's hot part is two cache lines.
+# Fields read at every wake-up stand first: a record's first two cache lines, of four.
 _HOT = (
     "arrival_cycles",
     "executed_cycles",
@@ -75,10 +78,17 @@ _HOT = (
     "context_bytes",
     "resume_cycles",
     "next_layer_cycles",
+    "order",
 )
 _COLD = tuple(n for n in TASK_INPUTS + TASK_RECORDS + _TASK_INTERNALS if n not in _HOT)
+CACHE_LINE = 64  # bytes; with longer ones records share lines, and all is as right
+HOT_BYTES = 2 * CACHE_LINE
 TASK_DTYPE = np.dtype(
-    [(name, np.float64 if name == "token" else np.int64) for name in _HOT + _COLD], align=True
+    {
+        "names": _HOT + _COLD,
+        "formats": [np.float64 if name == "token" else np.int64 for name in _HOT + _COLD],
+        "itemsize": 4 * CACHE_LINE,
+    }
 )
 
 ENV_DTYPE = np.dtype(
@@ -142,7 +152,17 @@ class State(NamedTuple):
 
 def _copied(records: NDArray[np.void]) -> NDArray[np.void]:
     """Copy records as bytes: NumPy would copy them field by field, twice as slow."""
-    return records.view(np.uint8).copy().view(records.dtype)
+    copy = _records(records.shape, records.dtype)
+    copy.view(np.uint8)[...] = records.view(np.uint8)
+    return copy
+
+
+def _records(shape: tuple[int, ...], dtype: np.dtype[np.void]) -> NDArray[np.void]:
+    """Make room for records that start with a cache line, as NumPy's own memory need not."""
+    num_bytes = math.prod(shape) * dtype.itemsize
+    room = np.empty(num_bytes + CACHE_LINE, np.uint8)
+    start = -room.__array_interface__["data"][0] % CACHE_LINE
+    return room[start : start + num_bytes].view(dtype).reshape(shape)
 
 
 class EngineOptions(NamedTuple):
@@ -171,7 +191,7 @@ def allocate(
     """Return zeroed arrays of the given sizes, every environment ``UNLOADED``."""
     return State(
         env=np.zeros(num_envs, ENV_DTYPE),
-        task=np.zeros((num_envs, max_tasks), TASK_DTYPE),
+        task=_copied(np.zeros((num_envs, max_tasks), TASK_DTYPE)),
         slots=np.full((num_envs, slots), NONE, np.int64),
         observation=np.zeros((num_envs, slots, columns), np.float32),
         mask=np.zeros((num_envs, actions), np.bool_),

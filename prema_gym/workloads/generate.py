@@ -38,9 +38,17 @@ U_ARRIVAL, U_NETWORK, U_BATCH, U_PRIORITY, U_INPUT, U_RATIO = range(6)
 NUM_UNIFORMS = 6
 
 
-def draw_uniforms(rng: np.random.Generator, num_tasks: int) -> npt.NDArray[np.float64]:
-    """All the randomness of one workload: float64 (num_tasks, 6) in [0, 1), one draw call."""
-    return rng.random((num_tasks, NUM_UNIFORMS))
+def draw_uniforms(
+    rng: np.random.Generator, num_tasks: int, out: npt.NDArray[np.float64] | None = None
+) -> npt.NDArray[np.float64]:
+    """All the randomness of one workload: float64 (num_tasks, 6) in [0, 1), one draw call.
+
+    Args:
+        rng: Advances by six numbers per task.
+        num_tasks: Tasks of the workload.
+        out: Contiguous array of that shape to write; None: a new one.
+    """
+    return rng.random((num_tasks, NUM_UNIFORMS), out=out)
 
 
 def sample(catalog: Catalog, rng: np.random.Generator) -> Workload:

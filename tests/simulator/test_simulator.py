@@ -235,7 +235,7 @@ def test_renewed_observation_leaves_what_was_handed_out_and_shows_the_same(
         before = simulator.observation
         values = before.copy()
         actions = random_actions(simulator, rng)
-        simulator.renew_observation()
+        simulator.renew_tables()
         simulator.step(actions)
         twin.step(actions)
         assert not np.shares_memory(simulator.observation, before)
