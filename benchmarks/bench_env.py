@@ -1,6 +1,6 @@
 """How many environment steps a second? Prints tables; nothing is asserted.
 
-Run: python -m benchmarks env, or python -m benchmarks.bench_env [--seconds 1.5] [--rounds 5]
+Run: python -m benchmarks env, or python -m benchmarks.bench_env [--seconds 2] [--rounds 10]
 
 What is timed is ``env.step`` alone, with all it returns: observation, action mask, reward, info and
 the resets of copies that ended. Random legal actions are drawn outside the timing. Copies are first
@@ -8,7 +8,8 @@ stepped for one episode, so that their ends are spread as in training. Other env
 measured in the same run, with random actions of their own.
 
 Each rate is given by the clock, the best of the rounds, and by the CPU time that the process used
-in all rounds: where other work shares the machine only the second says what one core does.
+in all rounds: where other work shares the machine only the second says what one core does. What is
+compared is measured in turns, and its ratio is the median over the turns.
 
 Wanted on one core: ≥ 3 M steps/s at 1 024 copies with 8 slots, ≥ 4 × EnvPool's CartPole; the cost
 of a step from 64 to 8 192 copies within 2 ×; two threads ≥ 1.6 × one; one environment through
@@ -22,11 +23,13 @@ package asks for it).
 from __future__ import annotations
 
 import argparse
+import statistics
 import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,75 +58,86 @@ def legal(rng: np.random.Generator) -> Draw:
 class Rate(NamedTuple):
     """Steps a second."""
 
-    clock: float  # the best round
+    rounds: tuple[float, ...]  # by the clock
     cpu: float  # all rounds, by CPU time
+
+    @property
+    def clock(self) -> float:
+        """The best round."""
+        return max(self.rounds)
 
     def __str__(self) -> str:
         return f"{self.clock / 1e6:6.2f} ({self.cpu / 1e6:5.2f})"
 
     def over(self, other: Rate) -> str:
-        """How many times as fast, both ways."""
-        return f"{self.clock / other.clock:5.1f} × ({self.cpu / other.cpu:4.1f} ×)"
+        """How many times as fast as one measured in turns with it, both ways."""
+        pairs = zip(self.rounds, other.rounds, strict=True)
+        clock = statistics.median(own / theirs for own, theirs in pairs)
+        return f"{clock:5.2f} × ({self.cpu / other.cpu:4.2f} ×)"
 
 
-def rate(
-    step: Callable[[Any], Any],
-    draw: Draw,
-    info: object,
-    *,
-    copies: int,
-    seconds: float,
-    rounds: int,
-    warm_up: int = 0,
-) -> Rate:
-    """Steps a second of ``step``.
+@dataclass
+class Runner:
+    """Something that steps.
 
-    Args:
+    Attributes:
         step: Takes actions, returns the next info.
         draw: Makes actions from an info, outside the timing.
-        info: The first one.
+        info: The info to go on from.
         copies: Environment steps in one call.
-        seconds: Time to be measured in each round.
-        rounds: How many.
         warm_up: Calls before the first round.
     """
-    for _ in range(warm_up):
-        info = step(draw(info))
-    best, all_calls, cpu = 0.0, 0, 0.0
-    for _ in range(rounds):
-        spent, calls = 0.0, 0
-        while spent < seconds / rounds:
-            actions = draw(info)
+
+    step: Callable[[Any], Any]
+    draw: Draw
+    info: Any
+    copies: int
+    warm_up: int = 0
+
+    def calls(self, seconds: float) -> tuple[int, float, float]:
+        """Step for so long; return the calls, and their time by the clock and by CPU."""
+        calls, spent, cpu = 0, 0.0, 0.0
+        while spent < seconds:
+            actions = self.draw(self.info)
             start, cpu_start = time.perf_counter(), time.process_time()
-            info = step(actions)
+            self.info = self.step(actions)
             cpu += time.process_time() - cpu_start
             spent += time.perf_counter() - start
             calls += 1
-        best = max(best, calls * copies / spent)
-        all_calls += calls
-    return Rate(best, all_calls * copies / cpu)
+        return calls, spent, cpu
 
 
-def native(copies: int, timing: dict[str, Any], **arguments: object) -> Rate:
-    """Rate of the native vector."""
+def rates(runners: Sequence[Runner], *, seconds: float, rounds: int) -> list[Rate]:
+    """Measure in turns, so that what else the machine does meets all alike.
+
+    Args:
+        runners: Who.
+        seconds: Time to be measured of each.
+        rounds: Turns it is split into.
+    """
+    for runner in runners:
+        for _ in range(runner.warm_up):
+            runner.info = runner.step(runner.draw(runner.info))
+    took = [[runner.calls(seconds / rounds) for runner in runners] for _ in range(rounds)]
+    found = []
+    for runner, turns in zip(runners, zip(*took, strict=True), strict=True):
+        by_clock = tuple(calls * runner.copies / spent for calls, spent, _ in turns)
+        all_calls = sum(calls for calls, _, _ in turns)
+        found.append(Rate(by_clock, all_calls * runner.copies / sum(cpu for _, _, cpu in turns)))
+    return found
+
+
+def native(copies: int, **arguments: object) -> Runner:
+    """The native vector."""
     arguments.setdefault("slots", SLOTS)
     envs = gymnasium.make_vec("prema_gym:PremaNPU-v0", num_envs=copies, **arguments)
     _, infos = envs.reset(seed=0)
     draw = legal(np.random.default_rng(0))
-    found = rate(
-        lambda actions: envs.step(actions)[4],
-        draw,
-        infos,
-        copies=copies,
-        warm_up=EPISODE,
-        **timing,
-    )
-    envs.close()
-    return found
+    return Runner(lambda actions: envs.step(actions)[4], draw, infos, copies, warm_up=EPISODE)
 
 
-def engine_alone(copies: int, timing: dict[str, Any]) -> Rate:
-    """Rate of the compiled engine under the same play, without anything of the environment."""
+def engine_alone(copies: int) -> Runner:
+    """The compiled engine under the same play, without anything of the environment."""
     envs = gymnasium.make_vec("prema_gym:PremaNPU-v0", num_envs=copies, slots=SLOTS).unwrapped
     envs.reset(seed=0)
     episodes = envs._episodes
@@ -136,34 +150,30 @@ def engine_alone(copies: int, timing: dict[str, Any]) -> Rate:
             episodes.reset(done)
         return {"action_mask": simulator.mask}
 
-    return rate(
+    return Runner(
         lambda actions: simulator.step_range(actions, 0, copies),
         lambda _: draw(view()),
         None,
-        copies=copies,
+        copies,
         warm_up=EPISODE,
-        **timing,
     )
 
 
-def vector_of(envs: gymnasium.vector.VectorEnv, timing: dict[str, Any]) -> Rate:
-    """Rate of another vector environment, with random actions."""
+def vector_of(envs: gymnasium.vector.VectorEnv) -> Runner:
+    """Another vector environment, with random actions."""
     envs.reset(seed=0)
     rng = np.random.default_rng(0)
     count = int(envs.single_action_space.n)
-    found = rate(
+    return Runner(
         lambda actions: envs.step(actions) and None,
         lambda _: rng.integers(0, count, envs.num_envs),
         None,
-        copies=envs.num_envs,
-        **timing,
+        envs.num_envs,
     )
-    envs.close()
-    return found
 
 
-def envpool_cartpole(timing: dict[str, Any]) -> Rate | str:
-    """Rate of EnvPool's CartPole on one thread, or why there is none."""
+def envpool_cartpole() -> Runner | str:
+    """EnvPool's CartPole on one thread, or why there is none."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -174,12 +184,11 @@ def envpool_cartpole(timing: dict[str, Any]) -> Rate | str:
     except (ImportError, OSError) as error:
         return f"not measured: {type(error).__name__}: {error}"
     rng = np.random.default_rng(0)
-    return rate(
+    return Runner(
         lambda actions: envs.step(actions) and None,
         lambda _: rng.integers(0, 2, COMPARED),
         None,
-        copies=COMPARED,
-        **timing,
+        COMPARED,
     )
 
 
@@ -189,15 +198,14 @@ def several(vectorization_mode: str, copies: int, timing: dict[str, Any]) -> Rat
     envs = gymnasium.make_vec("prema_gym:PremaNPU-v0", num_envs=copies, slots=SLOTS, **kwargs)
     _, infos = envs.reset(seed=0)
     draw = legal(np.random.default_rng(0))
-    found = rate(
-        lambda actions: envs.step(actions)[4], draw, infos, copies=copies, warm_up=50, **timing
-    )
+    runner = Runner(lambda actions: envs.step(actions)[4], draw, infos, copies, warm_up=50)
+    (found,) = rates([runner], **timing)
     envs.close()
     return found
 
 
-def single(timing: dict[str, Any]) -> Rate:
-    """Rate of one environment through ``gymnasium.make``, resets included."""
+def single() -> Runner:
+    """One environment through ``gymnasium.make``, resets included."""
     env = gymnasium.make("prema_gym:PremaNPU-v0")
     _, info = env.reset(seed=0)
     draw = legal(np.random.default_rng(0))
@@ -208,7 +216,7 @@ def single(timing: dict[str, Any]) -> Rate:
             _, info = env.reset()
         return info
 
-    return rate(step, lambda i: int(draw(i)), info, copies=1, warm_up=EPISODE, **timing)
+    return Runner(step, lambda i: int(draw(i)), info, copies=1, warm_up=EPISODE)
 
 
 def microseconds(call: Callable[[], object], calls: int = 1000, rounds: int = 9) -> float:
@@ -248,44 +256,45 @@ def first_step_seconds() -> float:
     return time.perf_counter() - start
 
 
-def main(seconds: float = 1.5, rounds: int = 5) -> None:
+def main(seconds: float = 2.0, rounds: int = 10) -> None:
     timing = {"seconds": seconds, "rounds": rounds}
     print("M steps/s by the clock (by CPU time)\n")
     print(f"native vector, {SLOTS} slots, one thread")
     print(f"{'copies':>7} {'engine alone':>16} {'environment':>16} {'copy=False':>16}")
-    rates = {}
+    by_cpu = []
     for copies in COPIES:
-        engine = engine_alone(copies, timing)
-        rates[copies] = native(copies, timing)
-        views = native(copies, timing, copy=False)
-        print(f"{copies:7} {engine!s:>16} {rates[copies]!s:>16} {views!s:>16}", flush=True)
-    by_cpu = [found.cpu for found in rates.values()]
+        runners = [engine_alone(copies), native(copies), native(copies, copy=False)]
+        found = rates(runners, **timing)
+        by_cpu.append(found[1].cpu)
+        print(f"{copies:7}" + "".join(f"{one!s:>17}" for one in found), flush=True)
     print(f"cost of a step, slowest over fastest: {max(by_cpu) / min(by_cpu):.2f} by CPU time\n")
 
-    print("two threads over one, by the clock")
+    print("two threads, and over one (by CPU time: both threads' together)")
     for copies in (COMPARED, 4096, 8192):
-        two = native(copies, timing, threads=2)
-        print(f"{copies:7} {two!s:>16} {two.clock / rates[copies].clock:8.2f} ×", flush=True)
+        one, two = rates([native(copies), native(copies, threads=2)], **timing)
+        print(f"{copies:7} {two!s:>16} {two.over(one)}", flush=True)
 
-    ours = rates[COMPARED]
     print(f"\nbeside it, {COMPARED} copies, one thread")
-    print(f"  PremaNPU-v0, native       {ours}")
-    other = envpool_cartpole(timing)
-    print(f"  EnvPool CartPole-v1       {other}", end="")
-    print(f", ours is {ours.over(other)}" if isinstance(other, Rate) else "")
+    other = envpool_cartpole()
     cartpole = gymnasium.make_vec(
         "CartPole-v1", num_envs=COMPARED, vectorization_mode="vector_entry_point"
     )
-    theirs = vector_of(cartpole, timing)
-    print(f"  Gymnasium CartPole vector {theirs}, ours is {ours.over(theirs)}")
+    runners = [native(COMPARED), vector_of(cartpole)]
+    if isinstance(other, Runner):
+        runners.append(other)
+    ours, *theirs = rates(runners, **timing)
+    print(f"  PremaNPU-v0, native       {ours}")
+    print(f"  Gymnasium CartPole vector {theirs[0]}, ours is {ours.over(theirs[0])}")
+    envpool = f"{theirs[1]}, ours is {ours.over(theirs[1])}" if len(theirs) > 1 else other
+    print(f"  EnvPool CartPole-v1       {envpool}")
 
     print("\nfew copies: steps/s by the clock (by CPU time, without that of other processes)")
     few: list[tuple[str, Rate]] = [
-        ("one, gymnasium.make, 16 slots", single(timing)),
+        ("one, gymnasium.make, 16 slots", rates([single()], **timing)[0]),
         ("sync × 16", several("sync", 16, timing)),
         ("processes × 16", several("async", 16, timing)),
-        ("native × 16", native(16, timing)),
-        ("native × 128", native(128, timing)),
+        ("native × 16", rates([native(16)], **timing)[0]),
+        ("native × 128", rates([native(128)], **timing)[0]),
     ]
     for name, found in few:
         print(f"  {name:30} {found.clock:10,.0f} ({found.cpu:10,.0f})")
@@ -307,6 +316,6 @@ def main(seconds: float = 1.5, rounds: int = 5) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=1.5, help="measured time of each figure")
-    parser.add_argument("--rounds", type=int, default=5, help="the best of so many rounds counts")
+    parser.add_argument("--seconds", type=float, default=2.0, help="measured time of each figure")
+    parser.add_argument("--rounds", type=int, default=10, help="turns it is split into")
     main(**vars(parser.parse_args()))

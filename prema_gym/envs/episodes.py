@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from prema_gym.envs.ledger import Ledger, LedgerState
+from prema_gym.envs.ledger import Ledger, LedgerState, Restarts
 from prema_gym.envs.records import Records, copy_records
 from prema_gym.envs.settings import EnvSettings, whole_number
 from prema_gym.envs.sources import Drawn, Source, given_source, source_from_options
@@ -27,6 +27,7 @@ from prema_gym.simulator.observation import COLUMNS
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.simulator.state import State
 from prema_gym.workloads.catalog import compile_scenario
+from prema_gym.workloads.workload import empty_arrays
 
 _INT64 = np.dtype(np.int64)
 _NOBODY: IntArray = np.empty(0, np.int64)
@@ -80,6 +81,7 @@ class Episodes:
         )
         self.simulator = self._new_simulator(self._source.max_tasks)
         self.ledger = Ledger(settings.checked_reward, self.num_envs)
+        self._nobody = Restarts(empty_arrays(1, 1), _NOBODY)
         self.rngs: list[np.random.Generator] = []
         self.over = np.zeros(self.num_envs, np.bool_)
         self.num_over = 0
@@ -128,14 +130,16 @@ class Episodes:
             self.over[rows] = False
             self.num_over = int(np.count_nonzero(self.over))
 
-    def step(self, actions: IntArray) -> Step:
+    def step(self, actions: IntArray, restart: IntArray = _NOBODY) -> Step:
         """Take one decision in every copy and play to the next.
 
-        Copies that are over stay as they are and get reward 0. A copy that never had a decision to
-        take (its workload was over before one came up) ends in its first step.
+        Copies that are over get reward 0; they stay as they are, or start anew if named. A copy
+        that never had a decision to take (its workload was over before one came up) ends in its
+        first step.
 
         Args:
             actions: int64 (B,), contiguous, from :meth:`checked_actions`.
+            restart: int64 (K,), copies that are over and start a new episode in this step.
 
         Raises:
             IllegalActionError: With ``strict``, an illegal action in a copy that is not over.
@@ -145,35 +149,41 @@ class Episodes:
         if self.fresh:
             self.simulator.renew_tables()
         payment = self.ledger.new_payment()
+        restarts = self._nobody
+        if restart.size:
+            restarts = Restarts(self._source.workloads(restart, self.rngs), restart)
         ended, new = _NOBODY, self.over
-        num_over = self._play(actions, payment)
-        if num_over > self.num_over:  # who was over still is
+        num_over = self._play(actions, payment, restarts)
+        if num_over or self.num_over:
             over = payment.terminated | payment.truncated
-            new = over & ~self.over
-            ended = np.flatnonzero(new)
+            if num_over > self.num_over - restart.size:  # who was over and did not restart still is
+                new = over & ~self.over
+                ended = np.flatnonzero(new)
             self.over, self.num_over = over, num_over
-        self.ledger.add_others(self.simulator, payment, ended)
+        self.ledger.add_others(self.simulator, payment, ended, restart)
         return Step(payment, ended, new)
 
-    def _play(self, actions: IntArray, payment: Payment) -> int:
+    def _play(self, actions: IntArray, payment: Payment, restarts: Restarts) -> int:
         """Advance and pay every copy; return how many are over."""
         self.simulator.make_room()
         if self.threads == 1:
-            return self._play_range(actions, payment, 0, self.num_envs)
+            return self._play_range(actions, payment, restarts, 0, self.num_envs)
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="prema-gym")
         edges = [self.num_envs * k // self.threads for k in range(self.threads + 1)]
         own, *others = pairwise(edges)
         futures = [
-            self._pool.submit(self._play_range, actions, payment, first, last)
+            self._pool.submit(self._play_range, actions, payment, restarts, first, last)
             for first, last in others
         ]
-        # This thread takes a share too: waking one more would take longer than the share.
-        mine = self._play_range(actions, payment, *own)
+        # This thread takes a share too. Waking another takes some 70 µs, however it is done.
+        mine = self._play_range(actions, payment, restarts, *own)
         return mine + sum(future.result() for future in futures)
 
-    def _play_range(self, actions: IntArray, payment: Payment, first: int, last: int) -> int:
-        return self.ledger.step_range(self.simulator, actions, payment, first, last)
+    def _play_range(
+        self, actions: IntArray, payment: Payment, restarts: Restarts, first: int, last: int
+    ) -> int:
+        return self.ledger.step_range(self.simulator, actions, payment, restarts, first, last)
 
     def checked_actions(self, actions: ArrayLike) -> IntArray:
         """Return actions as int64 (B,).

@@ -22,6 +22,14 @@ from prema_gym.errors import ConfigError
 from prema_gym.metrics import SLA_TARGETS, FloatArray, IntArray
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.simulator.state import NONE
+from prema_gym.workloads.workload import WorkloadArrays
+
+
+class Restarts(NamedTuple):
+    """Copies that start a new episode in a step, and with what."""
+
+    workload: WorkloadArrays  # row k belongs to copy rows[k]
+    rows: IntArray  # (K,)
 
 
 class LedgerState(NamedTuple):
@@ -69,22 +77,36 @@ class Ledger:
         )
 
     def step_range(
-        self, simulator: Simulator, actions: IntArray, payment: Payment, first: int, last: int
+        self,
+        simulator: Simulator,
+        actions: IntArray,
+        payment: Payment,
+        restarts: Restarts,
+        first: int,
+        last: int,
     ) -> int:
         """Step copies ``[first, last)`` and pay the compiled terms; return how many are over."""
-        arguments = (*simulator.engine_arguments, actions, self._account, payment, first, last)
+        arguments = (
+            *(*simulator.engine_arguments, actions, self._account, payment),
+            *(*restarts, first, last),
+        )
         if self._step is None:
             self._step = direct(step_and_pay, *arguments)
         return int(self._step(*arguments))
 
-    def add_others(self, simulator: Simulator, payment: Payment, ended: IntArray) -> None:
-        """Pay the other terms: moving ones to everybody, those of the end to ``ended``.
+    def add_others(
+        self, simulator: Simulator, payment: Payment, ended: IntArray, restarted: IntArray
+    ) -> None:
+        """Pay the other terms: moving ones to all but ``restarted``, those of the end to ``ended``.
 
         Raises:
             ConfigError: A user's function returned something else than float64 (B,), finite.
         """
         for t, total in self._moving:
             self._pay(payment, t, slice(None), _checked(total(simulator), self._num_envs))
+        if self._moving and restarted.size:
+            payment.rise[:, restarted] = 0.0
+            payment.reward[restarted] = 0.0
         if self._at_end and ended.size:
             records = copy_records(simulator, ended)
             for t, total_at_end in self._at_end:

@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 from prema_gym._jit import in_place
 from prema_gym.envs.rewards import ANTT, NOT_COMPILED, PRIORITY_ANTT, SLA, SLA_CURVE, STP
 from prema_gym.hardware.profile import ProfileTable
-from prema_gym.simulator.engine import advance_one
+from prema_gym.simulator.engine import advance_one, start_one
 from prema_gym.simulator.state import DONE, NONE, TRUNCATED, EngineOptions, State
+from prema_gym.workloads.workload import WorkloadArrays
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -87,12 +88,15 @@ def step_and_pay(
     actions: IntArray,
     account: Account,
     payment: Payment,
+    workload: WorkloadArrays,
+    restart: IntArray,
     first: int,
     last: int,
 ) -> int:
     """Take one decision in each of the copies ``[first, last)``, and pay for it.
 
-    One loop does both, while a copy's records are at hand.
+    One loop does both, while a copy's records are at hand. Copies of ``restart`` start a new
+    episode instead, for nothing.
 
     Args:
         state: The simulations; written in place.
@@ -101,11 +105,13 @@ def step_and_pay(
         actions: int64 (B,).
         account: Written in place.
         payment: Written.
+        workload: Row k is the next workload of copy ``restart[k]``.
+        restart: int64 (K,), copies that are over.
         first: First copy.
         last: One past the last; threads may share a batch by ranges.
 
     Returns:
-        How many of these copies stand at the end of their episode.
+        How many of these copies stand at the end of an episode.
     """
     codes, weights, targets, lines, totals = account
     reward, rise, over, now_ms, illegal_actions = payment
@@ -140,6 +146,17 @@ def step_and_pay(
         now_ms[b] = now * options.ms_per_cycle
         illegal_actions[b] = record["illegal_actions"]
         num_over += record["status"] >= DONE
+    for k in range(restart.shape[0]):
+        b = restart[k]
+        if first <= b < last:
+            start_one(state, table, options, workload, k, b)
+            lines[b, SINCE] = NONE
+            reward[b] = 0.0
+            rise[:, b] = 0.0
+            over[:, b] = False
+            now_ms[b] = state.env[b]["now_cycles"] * options.ms_per_cycle
+            illegal_actions[b] = 0
+            num_over -= 1
     return num_over
 
 

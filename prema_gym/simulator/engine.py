@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym._jit import in_place, inlined, prefetch
-from prema_gym.hardware.profile import AT_END, SEGMENT_FIELDS, ProfileTable, first_segment
+from prema_gym.hardware.profile import (
+    AT_END,
+    FIRST_PHASE,
+    PHASE_FIELDS,
+    SEGMENT_FIELDS,
+    ProfileTable,
+    first_segment,
+)
 from prema_gym.simulator.observation import Mechanism
 from prema_gym.simulator.rules import (
     Record,
@@ -43,7 +50,7 @@ from prema_gym.workloads.workload import WorkloadArrays
 _DRAIN = int(Mechanism.DRAIN)
 _KILL = int(Mechanism.KILL)
 _ENV_BYTES, _TASK_BYTES, _SLOT_BYTES = ENV_DTYPE.itemsize, TASK_DTYPE.itemsize, 8
-_SEGMENT_BYTES = 8 * SEGMENT_FIELDS
+_SEGMENT_BYTES, _PHASE_BYTES = 8 * SEGMENT_FIELDS, 8 * PHASE_FIELDS
 _SINCE_WAKEUP, _TOTAL, _SINCE_RUN = range(3)  # state.TOKEN_WAITS
 
 
@@ -305,7 +312,9 @@ def _prefetch(
         for byte in range(HOT_BYTES, _TASK_BYTES, CACHE_LINE):
             prefetch(state.task, place * _TASK_BYTES + byte)
     index = max(state.slots[b, min(max(actions[b], 0), num_slots - 1)], 0)
-    segment = max(state.task[b, index]["segment"], 0)
+    task = state.task[b, index]
+    prefetch(table.phases, table.profiles[task["profile"], FIRST_PHASE] * _PHASE_BYTES)
+    segment = max(task["segment"], 0)
     for byte in range(0, 4 * CACHE_LINE, CACHE_LINE):
         prefetch(table.segments, segment * _SEGMENT_BYTES + byte)
 
@@ -370,27 +379,39 @@ def start(
         rows: int64 (K,), environments to load.
     """
     for k in range(rows.shape[0]):
-        b = rows[k]
-        _clear_env(state, b, workload.num_tasks[k])
-        for i in range(workload.num_tasks[k]):
-            task = state.task[b, i]
-            task["arrival_cycles"] = workload.arrival_cycles[k, i]
-            task["profile"] = workload.profile[k, i]
-            task["output_length"] = workload.output_length[k, i]
-            task["priority"] = workload.priority[k, i]
-            task["batch_size"] = workload.batch_size[k, i]
-            task["network"] = workload.network[k, i]
-            task["isolated_cycles"] = workload.isolated_cycles[k, i]
-            task["estimated_cycles"] = workload.estimated_cycles[k, i]
-            task["deadline_cycles"] = workload.deadline_cycles[k, i]
-            _clear_task(task, options.oracle)
-            task["next_layer_cycles"] = layer_cycles(
-                table, options, first_segment(table, task["profile"])
-            )
-        _spend(state, b, NONE, IDLE, state.task[b, 0]["arrival_cycles"])
-        _arrivals(state, b)
-        _to_decision(state, b, options, True)
-        observe(state, b, table, options)
+        start_one(state, table, options, workload, k, rows[k])
+
+
+@inlined
+def start_one(
+    state: State,
+    table: ProfileTable,
+    options: EngineOptions,
+    workload: WorkloadArrays,
+    k: int,
+    b: int,
+) -> None:
+    """Load row ``k`` of ``workload`` into environment ``b`` and play to its first decision."""
+    _clear_env(state, b, workload.num_tasks[k])
+    for i in range(workload.num_tasks[k]):
+        task = state.task[b, i]
+        task["arrival_cycles"] = workload.arrival_cycles[k, i]
+        task["profile"] = workload.profile[k, i]
+        task["output_length"] = workload.output_length[k, i]
+        task["priority"] = workload.priority[k, i]
+        task["batch_size"] = workload.batch_size[k, i]
+        task["network"] = workload.network[k, i]
+        task["isolated_cycles"] = workload.isolated_cycles[k, i]
+        task["estimated_cycles"] = workload.estimated_cycles[k, i]
+        task["deadline_cycles"] = workload.deadline_cycles[k, i]
+        _clear_task(task, options.oracle)
+        task["next_layer_cycles"] = layer_cycles(
+            table, options, first_segment(table, task["profile"])
+        )
+    _spend(state, b, NONE, IDLE, state.task[b, 0]["arrival_cycles"])
+    _arrivals(state, b)
+    _to_decision(state, b, options, True)
+    observe(state, b, table, options)
 
 
 @inlined
