@@ -9,9 +9,11 @@ cache folder can be written the kernels compile in memory, with one warning.
 from __future__ import annotations
 
 import hashlib
+import uuid
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
+from contextlib import suppress
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -78,15 +80,38 @@ def _cached(function: F, compiled: Any) -> F:  # noqa: ANN401
     except (RuntimeError, OSError):
         _warn_no_cache()
     else:
-        # Numba offers no public way to widen the stamp from one file to a package. Where this one
-        # is gone, no cache is better than a stale one.
+        # Numba offers no public way to widen the stamp from one file to a package. Where these
+        # are gone, no cache is better than a stale one.
         file: Any = getattr(compiled._cache, "_cache_file", None)
-        if hasattr(file, "_source_stamp"):
-            file._source_stamp = _source_digest(Path(function.__code__.co_filename).parent)
+        if all(hasattr(file, name) for name in ("_source_stamp", "_data_name", "_data_path")):
+            digest = _source_digest(Path(function.__code__.co_filename).parent)
+            numbered = Path(file._data_path(file._data_name(0)))
+            file._source_stamp = digest
+            file._data_name = partial(_new_data_name, numbered, digest[:16])
         else:
             compiled._cache = NullCache()
             _warn_no_cache()
     return cast(F, compiled)
+
+
+def _new_data_name(numbered: Path, digest: str, number: int) -> str:
+    """Name a file for machine code as no other is named, and remove those of other sources.
+
+    Numba numbers them and writes its index before the file. A process that starts just then would
+    load what another source, or a process with other types, left under the number, and run it.
+
+    Args:
+        numbered: Numba's own name for number 0.
+        digest: Of this source.
+        number: Numba's, not used.
+    """
+    del number
+    stem = numbered.name.removesuffix("0.nbc")
+    with suppress(OSError):  # another process may be at it too
+        for path in numbered.parent.iterdir():
+            if path.name.startswith(stem) and path.suffix == ".nbc" and digest not in path.name:
+                path.unlink(missing_ok=True)
+    return f"{stem}{digest}.{uuid.uuid4().hex[:16]}.nbc"
 
 
 def direct(function: F, *args: object) -> F:

@@ -96,6 +96,40 @@ def test_cache_is_never_stale(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_machine_code_of_another_source_is_never_at_hand(tmp_path: Path) -> None:
+    """Numba writes its index before the code: no two codes may share a file's name."""
+    package = tmp_path / "prema_gym"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    for name in ("_jit.py", "errors.py"):
+        shutil.copy(ROOT / "prema_gym" / name, package)
+    kernel = (
+        "from prema_gym._jit import kernel\n@kernel\ndef twice(x):\n    return {} * x\n"
+        "def file():\n    return twice._cache._cache_file\n"
+    )
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from prema_gym.kernel import file, twice\n"
+        "print(CALL, file()._data_name(1) != file()._data_name(1), *file()._load_index().values())"
+    )
+
+    def files() -> set[str]:
+        return {path.name for path in package.rglob("*.nbc")}
+
+    (package / "kernel.py").write_text(kernel.format("(1 + 1)"))
+    answer, differ, name = python(code.replace("CALL", "twice(3)")).split()
+    assert (answer, differ, files()) == ("6", "True", {name})
+    # A second signature, as another process may compile at the same time: a file of its own.
+    *_, one, two = python(code.replace("CALL", "twice(0.5)")).split()
+    assert files() == {one, two}
+    assert name in (one, two)
+    # Another source keeps nothing of the old one.
+    (package / "kernel.py").write_text(kernel.format("(2 + 1)"))
+    answer, _, new = python(code.replace("CALL", "twice(3)")).split()
+    assert (answer, files()) == ("9", {new})
+    assert new not in (one, two)
+
+
 def test_read_only_install_without_home_still_runs(tmp_path: Path) -> None:
     """Nowhere to cache: kernels compile in memory, with one warning."""
     code = (

@@ -251,7 +251,7 @@ def test_an_interrupt_saves_and_says_how_to_go_on(tiny_toml: Path, tmp_path: Pat
         _, errors = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert process.returncode == 130
+    assert process.returncode == 130, errors
     assert f"go on with: python train.py --resume {run}" in errors
     done = int(RunFolder(run).rows()[-1]["timesteps"])
     training.resume(run, timesteps=done + 3000)
