@@ -98,7 +98,7 @@ def train_gradient(folder: RunFolder, settings: TrainSettings, *, resume: bool) 
         done = 0 if state is None else int(state["timesteps"])
         env = make_env(settings, start=done)
         model = (
-            _new_model(settings, env, reporter.say)
+            new_model(settings, env, reporter.say)
             if state is None
             else _restored_model(settings, env, state)
         )
@@ -189,7 +189,17 @@ def reward_for(settings: TrainSettings) -> dict[str, float]:
     }
 
 
-def _new_model(settings: TrainSettings, env: VecEnv, say: Callable[[str], None]) -> BaseAlgorithm:
+def new_model(settings: TrainSettings, env: VecEnv, say: Callable[[str], None]) -> BaseAlgorithm:
+    """Make the model of a new run.
+
+    Args:
+        settings: The run.
+        env: From :func:`make_env`.
+        say: Prints a line on an imitation's progress.
+
+    Raises:
+        ConfigError: ``[gradient.hyper]`` does not suit the algorithm, or ``init_from`` the policy.
+    """
     kind, policy, defaults = _ALGORITHMS[settings.algo]
     gradient = settings.gradient
     arguments: dict[str, Any] = dict(defaults)
