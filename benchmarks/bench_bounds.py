@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,12 +64,7 @@ def main() -> None:
             arrival, isolated = (table[0] for table in workloads[size])
             every = {"weight": np.ones(size), "deadline": arrival + 2 * isolated, "target": 4}
             extra = {key: every[key] for key in objective.uses}
-            row.append(
-                best_ms(
-                    options.repeats,
-                    lambda a=arrival, p=isolated, n=name, e=extra: optimum(a, p, n, **e),
-                )
-            )
+            row.append(best_ms(options.repeats, partial(optimum, arrival, isolated, name, **extra)))
         print(f"{name:22}" + "".join(f"{spent:15.3f}" for spent in row))
 
     print()
@@ -76,10 +72,8 @@ def main() -> None:
         arrival, isolated = (table[:count] for table in workloads[size if size != 12 else 16])
         arrival, isolated = arrival[:, :size], isolated[:, :size]
         for threads in sorted({1, options.threads}):
-            spent = best_ms(
-                min(options.repeats, 2),
-                lambda a=arrival, p=isolated, t=threads: optimum_batch(a, p, threads=t),
-            )
+            batch = partial(optimum_batch, arrival, isolated, threads=threads)
+            spent = best_ms(min(options.repeats, 2), batch)
             print(f"antt, {count:4} workloads × {size:2} tasks, {threads} threads: {spent:9.1f} ms")
 
     print()

@@ -28,7 +28,7 @@ CYCLE_BY_CYCLE_SECONDS = 20.0  # a public cycle-by-cycle simulator of PREMA, one
 
 
 def random_legal(simulator: Simulator, rng: np.random.Generator) -> NDArray[np.int64]:
-    return (rng.random(simulator.mask.shape) * simulator.mask).argmax(axis=1)
+    return np.asarray((rng.random(simulator.mask.shape) * simulator.mask).argmax(axis=1))
 
 
 def keep_running(simulator: Simulator, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -38,7 +38,8 @@ def keep_running(simulator: Simulator, rng: np.random.Generator) -> NDArray[np.i
 
 def first_come(simulator: Simulator, rng: np.random.Generator) -> NDArray[np.int64]:
     table = simulator.observation
-    return np.where(table[:, :, col.PRESENT] > 0, table[:, :, col.ORDER], np.inf).argmin(axis=1)
+    order = np.where(table[:, :, col.PRESENT] > 0, table[:, :, col.ORDER], np.inf)
+    return np.asarray(order.argmin(axis=1))
 
 
 def decisions_per_second(num_envs: int, slots: int, choose: Actions, rounds: int = 5) -> float:

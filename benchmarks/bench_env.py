@@ -127,7 +127,7 @@ def rates(runners: Sequence[Runner], *, seconds: float, rounds: int) -> list[Rat
     return found
 
 
-def native(copies: int, **arguments: object) -> Runner:
+def native(copies: int, **arguments: Any) -> Runner:  # noqa: ANN401 - as for `make_vec`
     """The native vector."""
     arguments.setdefault("slots", SLOTS)
     envs = gymnasium.make_vec("prema_gym:PremaNPU-v0", num_envs=copies, **arguments)
@@ -138,7 +138,7 @@ def native(copies: int, **arguments: object) -> Runner:
 
 def engine_alone(copies: int) -> Runner:
     """The compiled engine under the same play, without anything of the environment."""
-    envs = gymnasium.make_vec("prema_gym:PremaNPU-v0", num_envs=copies, slots=SLOTS).unwrapped
+    envs: Any = gymnasium.make_vec("prema_gym:PremaNPU-v0", num_envs=copies, slots=SLOTS).unwrapped
     envs.reset(seed=0)
     episodes = envs._episodes
     simulator = episodes.simulator
@@ -159,7 +159,7 @@ def engine_alone(copies: int) -> Runner:
     )
 
 
-def vector_of(envs: gymnasium.vector.VectorEnv) -> Runner:
+def vector_of(envs: Any) -> Runner:  # noqa: ANN401 - any vector environment with whole actions
     """Another vector environment, with random actions."""
     envs.reset(seed=0)
     rng = np.random.default_rng(0)
@@ -257,7 +257,7 @@ def first_step_seconds() -> float:
 
 
 def main(seconds: float = 2.0, rounds: int = 10) -> None:
-    timing = {"seconds": seconds, "rounds": rounds}
+    timing: dict[str, Any] = {"seconds": seconds, "rounds": rounds}
     print("M steps/s by the clock (by CPU time)\n")
     print(f"native vector, {SLOTS} slots, one thread")
     print(f"{'copies':>7} {'engine alone':>16} {'environment':>16} {'copy=False':>16}")
@@ -296,21 +296,24 @@ def main(seconds: float = 2.0, rounds: int = 10) -> None:
         ("native × 16", rates([native(16)], **timing)[0]),
         ("native × 128", rates([native(128)], **timing)[0]),
     ]
-    for name, found in few:
-        print(f"  {name:30} {found.clock:10,.0f} ({found.cpu:10,.0f})")
+    for name, each in few:
+        print(f"  {name:30} {each.clock:10,.0f} ({each.cpu:10,.0f})")
 
-    env = gymnasium.make("prema_gym:PremaNPU-v0").unwrapped
+    env: Any = gymnasium.make("prema_gym:PremaNPU-v0").unwrapped
     env.reset(seed=0)
     state = env.get_state()
-    envs = gymnasium.make_vec("prema_gym:PremaNPU-v0", num_envs=COMPARED, slots=SLOTS).unwrapped
+    envs: Any = gymnasium.make_vec(
+        "prema_gym:PremaNPU-v0", num_envs=COMPARED, slots=SLOTS
+    ).unwrapped
     envs.reset(seed=0)
     masks = microseconds(envs.action_masks)
     print(f"\nget_state {microseconds(env.get_state):.1f} µs, ", end="")
     print(f"set_state {microseconds(lambda: env.set_state(state)):.1f} µs")
     print(f"action_masks of {COMPARED} copies {masks:.1f} µs, ", end="")
     print(f"{masks * 1e-6 * ours.cpu / COMPARED:.1%} of a step")
-    one, many = memory_mb(1), memory_mb(4096)
-    print(f"memory of a process: {one:.0f} MB with one copy, {many:.0f} MB with 4 096 (16 slots)")
+    single_mb, many_mb = memory_mb(1), memory_mb(4096)
+    print(f"memory of a process: {single_mb:.0f} MB with one copy, ", end="")
+    print(f"{many_mb:.0f} MB with 4 096 (16 slots)")
     print(f"from starting Python to the first step, code cached: {first_step_seconds():.1f} s")
 
 

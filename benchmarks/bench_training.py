@@ -56,10 +56,10 @@ def learn(model: BaseAlgorithm) -> tuple[float, float]:
 def main() -> None:
     torch.set_num_threads(1)
     settings = TrainSettings.from_toml(CONFIG)
-    env = make_env(settings)
+    env: Any = make_env(settings)
     ours = new_model(settings, env, print)
     inner: Any = env.unwrapped
-    whole = env.step = Stopwatch(env.step)  # type: ignore[method-assign]
+    whole = env.step = Stopwatch(env.step)
     play = inner._episodes.step = Stopwatch(inner._episodes.step)
     start = inner._episodes.reset = Stopwatch(inner._episodes.reset)
     cartpole = PPO("MlpPolicy", make_vec_env("CartPole-v1", n_envs=8, seed=0), device="cpu", seed=0)

@@ -1,0 +1,47 @@
+"""How good was a schedule? Every metric, by the same code for every policy.
+
+Formulas are in ``formulas.py``, what they are applied to in ``outcomes.py``, the list of what is
+reported in ``listing.py``.
+"""
+
+from prema_gym.metrics.formulas import (
+    SLA_TARGETS,
+    UNFINISHED,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    antt,
+    fairness,
+    interpolate,
+    missed_deadlines,
+    ntt,
+    percentile,
+    priority_antt,
+    sla_curve,
+    sla_violation,
+    stp,
+)
+from prema_gym.metrics.listing import METRICS, Metric, values_of
+from prema_gym.metrics.outcomes import Outcomes
+
+__all__ = [
+    "METRICS",
+    "SLA_TARGETS",
+    "UNFINISHED",
+    "BoolArray",
+    "FloatArray",
+    "IntArray",
+    "Metric",
+    "Outcomes",
+    "antt",
+    "fairness",
+    "interpolate",
+    "missed_deadlines",
+    "ntt",
+    "percentile",
+    "priority_antt",
+    "sla_curve",
+    "sla_violation",
+    "stp",
+    "values_of",
+]

@@ -1,0 +1,272 @@
+"""What is reported, under which name? :data:`METRICS`, the one list.
+
+It drives the columns of every report, the JSON keys, the ratios and the documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from prema_gym.metrics.formulas import (
+    FloatArray,
+    IntArray,
+    antt,
+    fairness,
+    missed_deadlines,
+    percentile,
+    priority_antt,
+    sla_violation,
+    stp,
+)
+from prema_gym.metrics.outcomes import Outcomes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """One reported quantity.
+
+    Attributes:
+        name: Key in every report.
+        title: Column heading.
+        unit: Unit, empty for a pure number.
+        better: Which direction is better; None for a plain description, which has no ratio.
+        formula: Definition in one line.
+        source: Where the definition comes from.
+        values: The value of each workload, float64 (W,).
+        pool: If given, what is reported is not the mean over workloads but the percentile
+            :attr:`percent` of these task values, float64 (W, N), taken over all workloads together.
+        percent: Percentile of ``pool``, in [0, 100].
+        table: Which printed table shows it: the main one with intervals and ratios, the one of
+            details, or none (JSON and CSV hold every metric).
+    """
+
+    name: str
+    title: str
+    better: Literal["lower", "higher"] | None
+    formula: str
+    source: str
+    values: Callable[[Outcomes], FloatArray]
+    unit: str = ""
+    pool: Callable[[Outcomes], FloatArray] | None = None
+    percent: float = 50.0
+    table: Literal["main", "detail"] | None = None
+
+
+def _float(values: IntArray) -> FloatArray:
+    return values.astype(np.float64)
+
+
+_POOLED = (
+    "; reported over the tasks of all workloads together, because the percentile of a handful of "
+    "tasks is little more than their maximum"
+)
+
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        name="antt",
+        title="ANTT",
+        table="main",
+        better="lower",
+        formula="mean of NTT = turnaround / isolated time, over finished tasks",
+        source="fidelity.md, Metrics",
+        values=lambda o: antt(o.ntt),
+    ),
+    Metric(
+        name="stp",
+        title="STP",
+        table="main",
+        better="higher",
+        formula="Σ 1/NTT, at most the number of tasks",
+        source="fidelity.md, Metrics",
+        values=lambda o: stp(o.ntt),
+    ),
+    Metric(
+        name="fairness",
+        title="fairness",
+        table="main",
+        better="higher",
+        formula="min PP / max PP, PP_i = (1/NTT_i) / (π_i / Σπ)",
+        source="fidelity.md, Metrics",
+        values=lambda o: fairness(o.ntt, o.priority),
+    ),
+    Metric(
+        name="sla_violation",
+        title="SLA viol.",
+        table="main",
+        better="lower",
+        formula="share of tasks with NTT > n, mean over n = 2 … 20",
+        source="fidelity.md, Metrics",
+        values=lambda o: sla_violation(o.ntt),
+    ),
+    Metric(
+        name="p95_ntt_high",
+        title="p95 high",
+        table="main",
+        better="lower",
+        formula="95th percentile of NTT of highest-priority tasks" + _POOLED,
+        source="fidelity.md, Metrics",
+        values=lambda o: percentile(o.ntt_high, 95.0),
+        pool=lambda o: o.ntt_high,
+        percent=95.0,
+    ),
+    Metric(
+        name="p95_ntt",
+        title="p95",
+        table="detail",
+        better="lower",
+        formula="95th percentile of NTT" + _POOLED,
+        source="ours, because a mean hides the tail",
+        values=lambda o: percentile(o.ntt, 95.0),
+        pool=lambda o: o.ntt,
+        percent=95.0,
+    ),
+    Metric(
+        name="p99_ntt",
+        title="p99",
+        table="detail",
+        better="lower",
+        formula="99th percentile of NTT" + _POOLED,
+        source="ours, because a mean hides the tail",
+        values=lambda o: percentile(o.ntt, 99.0),
+        pool=lambda o: o.ntt,
+        percent=99.0,
+    ),
+    Metric(
+        name="priority_antt",
+        title="π-ANTT",
+        better="lower",
+        formula="Σ π·NTT / Σ π, over finished tasks",
+        source="ours, because ANTT ignores priority",
+        values=lambda o: priority_antt(o.ntt, o.priority),
+    ),
+    Metric(
+        name="deadline_miss",
+        title="missed",
+        better="lower",
+        formula="share of tasks that finish after their deadline, or never",
+        source="textbook",
+        values=lambda o: (
+            missed_deadlines(o.completion_cycles, o.deadline_cycles, o.present) / o.num_tasks
+        ),
+    ),
+    Metric(
+        name="makespan_ms",
+        title="makespan",
+        unit="ms",
+        better="lower",
+        formula="time from 0 to the last completion (to the cut, if the run was cut off)",
+        source="textbook",
+        values=lambda o: o.elapsed_cycles / o.cycles_per_ms,
+    ),
+    Metric(
+        name="utilisation",
+        title="util.",
+        table="detail",
+        better="higher",
+        formula="useful run time / makespan; killed work is not useful",
+        source="textbook",
+        values=lambda o: o.share(o.busy_cycles - o.killed_cycles),
+    ),
+    Metric(
+        name="overhead",
+        title="overhead",
+        table="detail",
+        better="lower",
+        formula="time spent saving and restoring contexts / makespan",
+        source="textbook",
+        values=lambda o: o.share(o.switching_cycles),
+    ),
+    Metric(
+        name="killed",
+        title="killed",
+        better="lower",
+        formula="work thrown away by KILL / makespan",
+        source="textbook",
+        values=lambda o: o.share(o.killed_cycles),
+    ),
+    Metric(
+        name="energy_mj",
+        title="energy",
+        table="detail",
+        unit="mJ",
+        better="lower",
+        formula="work (killed work included) + switches + static power × makespan",
+        source="docs/fidelity.md, per-operation energies",
+        values=lambda o: o.energy_mj,
+    ),
+    Metric(
+        name="checkpoints",
+        title="ckpts",
+        table="detail",
+        unit="per workload",
+        better=None,
+        formula="preemptions by CHECKPOINT",
+        source="fidelity.md, Preemption",
+        values=lambda o: _float(o.checkpoints),
+    ),
+    Metric(
+        name="kills",
+        title="kills",
+        table="detail",
+        unit="per workload",
+        better=None,
+        formula="preemptions by KILL",
+        source="fidelity.md, Preemption",
+        values=lambda o: _float(o.kills),
+    ),
+    Metric(
+        name="drains",
+        title="drains",
+        table="detail",
+        unit="per workload",
+        better=None,
+        formula="preemptions by DRAIN",
+        source="fidelity.md, Preemption",
+        values=lambda o: _float(o.drains),
+    ),
+    Metric(
+        name="host_moves",
+        title="host moves",
+        unit="per workload",
+        better="lower",
+        formula="contexts saved in host memory because NPU memory was full",
+        source="fidelity.md, Preemption",
+        values=lambda o: _float(o.host_moves),
+    ),
+    Metric(
+        name="decisions",
+        title="decisions",
+        unit="per workload",
+        better=None,
+        formula="times the policy had a choice and was asked",
+        source="docs/simulator.md",
+        values=lambda o: _float(o.decisions),
+    ),
+    Metric(
+        name="illegal_actions",
+        title="illegal",
+        unit="per workload",
+        better="lower",
+        formula="answers of the policy that the mask did not allow",
+        source="docs/simulator.md",
+        values=lambda o: _float(o.illegal_actions),
+    ),
+    Metric(
+        name="unfinished",
+        title="unfinished",
+        unit="per workload",
+        better="lower",
+        formula="tasks that never finished (the run was cut off)",
+        source="ours, because means over finished tasks need it beside them",
+        values=lambda o: _float(o.unfinished),
+    ),
+)
+
+
+def values_of(outcomes: Outcomes) -> dict[str, FloatArray]:
+    """Every metric of every workload: name → float64 (W,), in the order of :data:`METRICS`."""
+    return {metric.name: metric.values(outcomes) for metric in METRICS}

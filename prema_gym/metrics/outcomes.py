@@ -1,0 +1,103 @@
+"""What became of a batch of workloads? The arrays that every metric is computed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+
+from prema_gym.metrics.formulas import UNFINISHED, BoolArray, FloatArray, IntArray, ntt
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcomes:
+    """What became of W workloads of at most N tasks under one policy.
+
+    Attributes:
+        arrival_cycles: int64 (W, N).
+        completion_cycles: int64 (W, N), :data:`UNFINISHED` where the task never finished.
+        isolated_cycles: int64 (W, N).
+        priority: int64 (W, N), the weight π.
+        deadline_cycles: int64 (W, N).
+        present: bool (W, N), False on padding.
+        busy_cycles: int64 (W,), time spent running tasks, work later killed included.
+        killed_cycles: int64 (W,), work thrown away by KILL.
+        switching_cycles: int64 (W,), time spent saving and restoring contexts.
+        idle_cycles: int64 (W,), time with no task in the system, also before the first arrival.
+        checkpoints: int64 (W,), preemptions by CHECKPOINT.
+        kills: int64 (W,), preemptions by KILL.
+        drains: int64 (W,), preemptions by DRAIN.
+        host_moves: int64 (W,), contexts that had to be saved in host memory.
+        decisions: int64 (W,), times the policy was asked.
+        illegal_actions: int64 (W,), answers that were not allowed.
+        truncated: bool (W,), the run was cut off by its decision limit.
+        energy_mj: float64 (W,), energy of the run [mJ].
+        high_priority: The highest priority weight the scenario knows.
+        cycles_per_ms: Clock cycles in a millisecond.
+    """
+
+    arrival_cycles: IntArray
+    completion_cycles: IntArray
+    isolated_cycles: IntArray
+    priority: IntArray
+    deadline_cycles: IntArray
+    present: BoolArray
+    busy_cycles: IntArray
+    killed_cycles: IntArray
+    switching_cycles: IntArray
+    idle_cycles: IntArray
+    checkpoints: IntArray
+    kills: IntArray
+    drains: IntArray
+    host_moves: IntArray
+    decisions: IntArray
+    illegal_actions: IntArray
+    truncated: BoolArray
+    energy_mj: FloatArray
+    high_priority: int
+    cycles_per_ms: float
+
+    @cached_property
+    def ntt(self) -> FloatArray:
+        """Normalised turnaround times, float64 (W, N); see :func:`ntt`."""
+        return ntt(self.arrival_cycles, self.completion_cycles, self.isolated_cycles, self.present)
+
+    @property
+    def ntt_high(self) -> FloatArray:
+        """NTT of the tasks of the highest priority, NaN elsewhere: float64 (W, N)."""
+        return np.where(self.priority == self.high_priority, self.ntt, np.nan)
+
+    @property
+    def num_tasks(self) -> IntArray:
+        """Tasks in each workload, int64 (W,)."""
+        return np.asarray(self.present.sum(axis=-1), dtype=np.int64)
+
+    @property
+    def unfinished(self) -> IntArray:
+        """Tasks that never finished, int64 (W,)."""
+        missing = self.present & (self.completion_cycles == UNFINISHED)
+        return np.asarray(missing.sum(axis=-1), dtype=np.int64)
+
+    @property
+    def elapsed_cycles(self) -> IntArray:
+        """Busy + switching + idle, int64 (W,): the makespan of a run that finished."""
+        return self.busy_cycles + self.switching_cycles + self.idle_cycles
+
+    def share(self, cycles: IntArray) -> FloatArray:
+        """``cycles`` as a share of the elapsed time, float64 (W,); NaN where no time passed."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(cycles / self.elapsed_cycles, dtype=np.float64)
+
+    @staticmethod
+    def concatenate(parts: list[Outcomes]) -> Outcomes:
+        """Join outcomes of the same scenario along the workload axis."""
+        first = parts[0]
+        joined = {
+            f.name: np.concatenate([getattr(part, f.name) for part in parts])
+            for f in fields(Outcomes)
+            if isinstance(getattr(first, f.name), np.ndarray)
+        }
+        return Outcomes(
+            **joined, high_priority=first.high_priority, cycles_per_ms=first.cycles_per_ms
+        )
