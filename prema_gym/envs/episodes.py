@@ -7,6 +7,7 @@ own, and what happens in a copy depends on its seed and actions alone.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -88,6 +89,7 @@ class Episodes:
         self.ms_per_cycle = 1e3 / self.catalog.hardware.clock_hz
         self.everyone: IntArray = np.arange(self.num_envs)
         self._pool: ThreadPoolExecutor | None = None
+        self._process = os.getpid()
 
     def _new_simulator(self, max_tasks: int) -> Simulator:
         settings = self.settings
@@ -168,8 +170,9 @@ class Episodes:
         self.simulator.make_room()
         if self.threads == 1:
             return self._play_range(actions, payment, restarts, 0, self.num_envs)
-        if self._pool is None:
+        if self._pool is None or self._process != os.getpid():  # a fork leaves threads behind
             self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="prema-gym")
+            self._process = os.getpid()
         edges = [self.num_envs * k // self.threads for k in range(self.threads + 1)]
         own, *others = pairwise(edges)
         futures = [

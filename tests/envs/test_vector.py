@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 from itertools import pairwise
 from typing import Any
 
@@ -316,6 +319,26 @@ def test_copies_continue_identically(how: str) -> None:
     assert count > 3
     envs.close()
     twin.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_starts_threads_of_its_own() -> None:
+    code = (
+        "import os, gymnasium, numpy as np\n"
+        "envs = gymnasium.make_vec('prema_gym:PremaNPU-v0', num_envs=8, threads=2, slots=8)\n"
+        "envs.reset(seed=0)\n"
+        "envs.step(np.zeros(8, np.int64))\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    envs.step(np.zeros(8, np.int64))\n"
+        "    os._exit(7)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+    )
+    # A child that waited for threads it does not have would wait for ever.
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.strip() == "7", done.stderr
 
 
 def test_make_vec_takes_arguments_and_gymnasiums_wrappers_work() -> None:
