@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from prema_gym.errors import ConfigError
 from prema_gym.hardware.energy import EnergyModel, energy_of_network, static_energy_mj
-from prema_gym.metrics import FloatArray, IntArray, Outcomes
+from prema_gym.metrics import FloatArray, IntArray, Outcomes, sum_in_order
 from prema_gym.simulator.simulator import Simulator, check_mechanisms
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.workload import WorkloadBatch
@@ -212,7 +212,7 @@ def energy_mj(played: Played, model: EnergyModel | None = None) -> FloatArray:
     host = per_cycle("host_link_bytes_per_s", host_pj)
     switching = tasks["checkpoint_cycles"] + tasks["restore_cycles"]
     switch = switching * np.where(tasks["host_moves"] > 0, host, dram)
-    dynamic = np.where(played.task_present, work + switch, 0.0).sum(axis=-1)
+    dynamic = sum_in_order(np.where(played.task_present, work + switch, 0.0))
     elapsed = env["busy_cycles"] + env["switching_cycles"] + env["idle_cycles"]
     return np.asarray(dynamic + elapsed * static_energy_mj(hardware, 1, model=model))
 

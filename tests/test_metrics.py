@@ -132,14 +132,14 @@ def test_laws_of_finished_tasks(slow: np.ndarray, data: st.DataObject) -> None:
 
 
 @settings(deadline=None, derandomize=True, max_examples=60)
-@given(finished_ntt, st.integers(0, 3), st.floats(0, 100))
+@given(finished_ntt, st.integers(0, 40), st.floats(0, 100))
 def test_padding_changes_nothing(slow: np.ndarray, extra: int, percent: float) -> None:
     padding = np.full((slow.shape[0], extra), np.nan)
     padded = np.concatenate([slow, padding], axis=-1)
     priority = np.where(np.isnan(padded), 0, 3)
     for metric in (antt, stp, sla_violation):
-        assert metric(padded) == pytest.approx(metric(slow), rel=1e-12)
-    assert fairness(padded, priority) == pytest.approx(fairness(slow, np.full(slow.shape, 3)))
+        assert metric(padded).tolist() == metric(slow).tolist()  # to the last digit
+    assert fairness(padded, priority).tolist() == fairness(slow, np.full(slow.shape, 3)).tolist()
     assert percentile(padded, percent) == pytest.approx(
         np.percentile(slow, percent, axis=-1), rel=1e-12
     )

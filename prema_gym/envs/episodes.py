@@ -22,7 +22,7 @@ from prema_gym.envs.records import Records, copy_records
 from prema_gym.envs.settings import EnvSettings, whole_number
 from prema_gym.envs.sources import Drawn, Source, given_source, source_from_options
 from prema_gym.envs.totals import Payment
-from prema_gym.errors import IllegalActionError
+from prema_gym.errors import ConfigError, IllegalActionError
 from prema_gym.metrics import IntArray
 from prema_gym.simulator.observation import COLUMNS
 from prema_gym.simulator.simulator import Simulator
@@ -205,7 +205,7 @@ class Episodes:
         return np.ascontiguousarray(array, np.int64)
 
     def _refuse_illegal(self, actions: IntArray) -> None:
-        mask = self.simulator.mask
+        mask = self.simulator.legal()
         inside = (actions >= 0) & (actions < mask.shape[1])
         legal = inside & mask[self.everyone, np.where(inside, actions, 0)]
         wrong = np.flatnonzero(~(legal | self.over))
@@ -241,13 +241,26 @@ class Episodes:
         """Continue from a copy made by :meth:`get_state` with the same settings.
 
         Raises:
-            ConfigError: The state has other sizes.
+            ConfigError: The state has other sizes. Nothing has changed then.
         """
-        self.ledger.set_state(state.totals)
+        if len(state.generators) != len(self.rngs):
+            raise ConfigError(
+                f"the state has {len(state.generators)} generators, expected {len(self.rngs)}: it "
+                "was made before a reset or with another number of copies"
+            )
         max_tasks = state.simulation.task.shape[1]
-        if max_tasks != self.simulator.max_tasks:
-            self.simulator = self._new_simulator(max_tasks)
-        self.simulator.set_state(state.simulation)
+        if max_tasks < self._source.max_tasks:
+            raise ConfigError(
+                f"the state was made for workloads of at most {max_tasks} tasks; here they have "
+                f"up to {self._source.max_tasks}"
+            )
+        self.ledger.check_state(state.totals)
+        simulator = self.simulator
+        if max_tasks != simulator.max_tasks:  # a reset's options may have asked for more room
+            simulator = self._new_simulator(max_tasks)
+        simulator.set_state(state.simulation)  # raises before it changes anything
+        self.simulator = simulator
+        self.ledger.set_state(state.totals)
         self.over = state.over.copy()
         self.num_over = int(self.over.sum())
         for rng, generator in zip(self.rngs, state.generators, strict=True):

@@ -125,7 +125,12 @@ class Ledger:
         return LedgerState(self._account.lines.copy(), self._account.totals.copy())
 
     def set_state(self, state: LedgerState) -> None:
-        """Continue from a copy made by :meth:`get_state`.
+        """Continue from a copy made by :meth:`get_state`, of the right sizes."""
+        self._account.lines[...] = state.lines
+        self._account.totals[...] = state.totals
+
+    def check_state(self, state: LedgerState) -> None:
+        """Hold a state against the sizes here.
 
         Raises:
             ConfigError: It was made with another number of copies or reward terms.
@@ -135,8 +140,6 @@ class Ledger:
                 f"the state's totals have shape {state.totals.shape}, expected "
                 f"{self._account.totals.shape}: it was made with another reward or number of copies"
             )
-        self._account.lines[...] = state.lines
-        self._account.totals[...] = state.totals
 
 
 def _checked(total: FloatArray, num_envs: int) -> FloatArray:

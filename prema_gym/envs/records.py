@@ -102,12 +102,15 @@ class OnDemand(dict[str, Any]):
     """
 
     def __init__(self, build: Callable[[], Mapping[str, Any]]) -> None:
-        super().__init__()
+        # Not empty until it is filled: `json` asks for the size of the bare dict, and for nothing
+        # more where that is 0.
+        super().__init__({"": None})
         self._build: Callable[[], Mapping[str, Any]] | None = build
 
     def _fill(self) -> None:
         if self._build is not None:
             build, self._build = self._build, None
+            dict.clear(self)
             dict.update(self, build())
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -130,6 +133,6 @@ for _name in (
     *("__getitem__", "__contains__", "__iter__", "__len__", "__eq__", "__ne__", "__repr__"),
     "__reversed__",
     *("__or__", "__ror__", "copy", "get", "items", "keys", "values", "pop", "popitem"),
-    *("setdefault", "update", "__setitem__", "__delitem__"),
+    *("setdefault", "update", "__setitem__", "__delitem__", "__ior__", "clear"),
 ):
     setattr(OnDemand, _name, _filled_first(_name))

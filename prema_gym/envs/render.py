@@ -39,7 +39,7 @@ class Renderer:
         """
         episode = view(simulator, row)
         if self._mode == "ansi":
-            return text(episode, simulator.observation[row])
+            return text(episode, simulator.tables()[row])
         if self._mode == "rgb_array":
             figure = new_figure(episode.num_tasks)
             draw_gantt(episode, figure)

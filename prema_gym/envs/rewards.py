@@ -137,13 +137,20 @@ def resolve_reward(reward: str | Mapping[str, float] | CustomTotal | Reward) -> 
     for name, weight in reward.items():
         if name not in TERMS:
             raise UnknownNameError("reward term", str(name), TERMS)
-        number = isinstance(weight, int | float) and not isinstance(weight, bool)
-        if not number or not math.isfinite(weight) or weight == 0:
+        number = real_number(weight)
+        if number is None or not math.isfinite(number) or number == 0:
             raise ConfigError(
                 f"the weight of reward term {name!r} must be a finite number other than 0, "
                 f"got {weight!r}"
             )
     return Reward(weights={name: float(weight) for name, weight in reward.items()})
+
+
+def real_number(value: object) -> float | None:
+    """Return a number of Python's or NumPy's as a float; None for anything else."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        return None
+    return None if isinstance(value, np.complexfloating) else float(value)
 
 
 def energy_total(simulator: Simulator) -> FloatArray:

@@ -7,17 +7,21 @@ tuples, dicts for scenarios) are as good as the objects themselves.
 
 from __future__ import annotations
 
-import math
 import operator
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from prema_gym.envs.rewards import CustomTotal, Reward, resolve_reward
+from prema_gym.envs.rewards import CustomTotal, Reward, real_number, resolve_reward
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.simulator.observation import MECHANISMS
-from prema_gym.simulator.simulator import DEFAULT_SLOTS, SchedulerOptions, check_mechanisms
+from prema_gym.simulator.simulator import (
+    DEFAULT_SLOTS,
+    MAX_SLOTS,
+    SchedulerOptions,
+    check_mechanisms,
+)
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.workload import Workload, WorkloadBatch
@@ -27,6 +31,12 @@ RENDER_MODES = ("ansi", "rgb_array", "human")
 DEFAULT_MAX_DECISIONS = 10_000
 """Some ten times what a scheduler that switches at random takes for the paper's workload; without a
 limit, one that kills at every quantum would never end."""
+
+MOST_DECISIONS = 10**12
+"""Decisions before truncation at most: more than any machine takes in a month."""
+
+MOST_MS = 1e9
+"""Latest horizon: eleven days of the NPU's time, far within 64-bit cycles."""
 
 WorkloadLike = Workload | WorkloadBatch | str | os.PathLike[str]
 ScenarioLike = str | os.PathLike[str] | Mapping[str, Any] | Scenario
@@ -77,10 +87,11 @@ class EnvSettings:
     def __post_init__(self) -> None:
         self._set("scenario", resolve_scenario(self.scenario))
         self._set("reward", resolve_reward(self.reward))
-        self._set("slots", whole_number("slots", self.slots))
+        self._set("slots", whole_number("slots", self.slots, most=MAX_SLOTS))
         self._set("mechanisms", _mechanisms(self.mechanisms))
         if self.max_decisions is not None:
-            self._set("max_decisions", whole_number("max_decisions", self.max_decisions))
+            limit = whole_number("max_decisions", self.max_decisions, most=MOST_DECISIONS)
+            self._set("max_decisions", limit)
         if self.horizon_ms is not None:
             self._set("horizon_ms", _positive("horizon_ms", self.horizon_ms))
         for name in ("oracle", "strict", "sticky_drain", "record_timeline"):
@@ -159,8 +170,8 @@ def check_workload_type(given: object) -> None:
         raise ConfigError(f"workload must be a Workload, a WorkloadBatch or a file, got {given!r}")
 
 
-def whole_number(name: str, value: object) -> int:
-    """Return ``value`` as a whole number of at least 1.
+def whole_number(name: str, value: object, most: int | None = None) -> int:
+    """Return ``value`` as a whole number from 1 to ``most``.
 
     Raises:
         ConfigError: It is none.
@@ -171,15 +182,18 @@ def whole_number(name: str, value: object) -> int:
         number = 0
     if isinstance(value, bool) or number < 1:
         raise ConfigError(f"{name} must be a whole number of at least 1, got {value!r}")
+    if most is not None and number > most:
+        raise ConfigError(f"{name} must be at most {most}, got {value!r}")
     return number
 
 
 def _positive(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    number = real_number(value)
+    if number is None:
         raise ConfigError(f"{name} must be a number or None, got {value!r}")
-    if not (math.isfinite(value) and value > 0):
-        raise ConfigError(f"{name} must be positive and finite, got {value!r}")
-    return float(value)
+    if not 0 < number <= MOST_MS:
+        raise ConfigError(f"{name} must be positive and at most {MOST_MS:g}, got {value!r}")
+    return number
 
 
 def _mechanisms(given: object) -> tuple[str, ...]:

@@ -75,6 +75,8 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         settings = EnvSettings.of(arguments)
         if settings.render_mode not in (None, *RENDER_MODES):
             raise UnknownNameError("render_mode", str(settings.render_mode), RENDER_MODES)
+        if not isinstance(copy, bool):
+            raise ConfigError(f"copy must be True or False, got {copy!r}")
         self.settings = settings
         self.render_mode = settings.render_mode
         self.copy = copy
@@ -140,7 +142,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
 
     def action_masks(self) -> Flags:
         """Return the legal actions of every copy, bool (N, actions)."""
-        return self._episodes.simulator.mask.copy()
+        return self._episodes.simulator.legal()
 
     def timeline(self, copy: int) -> IntArray:
         """Return who ran when in one copy's episode so far; see `PremaNPUEnv.timeline`."""

@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from prema_gym.metrics import IntArray
-from prema_gym.simulator.observation import ORDER, PRESENT, RUNNING
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.simulator.state import CHECKPOINTING, NONE, RESTORING, RUN
 
@@ -117,25 +114,16 @@ def view(simulator: Simulator, row: int) -> EpisodeView:
                 restores=tuple(_slices(own, RESTORING, ms)),
             )
         )
-    running = np.flatnonzero(simulator.observation[row, :, RUNNING])
     return EpisodeView(
         now_ms=float(env["now_cycles"] * ms),
         num_tasks=int(env["num_tasks"]),
         decisions=int(env["decisions"]),
         tasks=tuple(arrived),
-        slots=_slots(simulator, row),
-        running_slot=int(running[0]) if running.size else None,
+        slots=tuple(None if index == NONE else int(index) for index in simulator.occupants(row)),
+        running_slot=None if env["runner"] == NONE else int(env["runner"]),
     )
 
 
 def _slices(own: IntArray, kind: int, ms: float) -> Iterator[tuple[float, float]]:
     for _, _, start, end in own[own[:, 1] == kind].tolist():
         yield start * ms, end * ms
-
-
-def _slots(simulator: Simulator, row: int) -> tuple[int | None, ...]:
-    """Task of each slot: the table's column ``order`` ranks the admitted, unfinished tasks."""
-    admitted = simulator.tasks[row, : simulator.env[row]["admitted"]]
-    waiting = np.flatnonzero(admitted["completion_cycles"] == NONE)
-    table = simulator.observation[row]
-    return tuple(int(waiting[int(slot[ORDER])]) if slot[PRESENT] else None for slot in table)

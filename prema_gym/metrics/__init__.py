@@ -20,6 +20,7 @@ from prema_gym.metrics.formulas import (
     sla_curve,
     sla_violation,
     stp,
+    sum_in_order,
 )
 from prema_gym.metrics.listing import METRICS, Metric, values_of
 from prema_gym.metrics.outcomes import Outcomes
@@ -43,5 +44,6 @@ __all__ = [
     "sla_curve",
     "sla_violation",
     "stp",
+    "sum_in_order",
     "values_of",
 ]

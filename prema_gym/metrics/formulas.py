@@ -55,11 +55,19 @@ def ntt(
     return np.where(here, slowdown, np.nan)
 
 
+def sum_in_order(values: FloatArray) -> FloatArray:
+    """Sum over the last axis from the first to the last: float64 (…,).
+
+    ``np.sum`` groups its additions by the length of the axis, so that padding with zeros would
+    change the last digits.
+    """
+    return np.asarray(np.cumsum(values, axis=-1)[..., -1], dtype=np.float64)
+
+
 def _mean(values: FloatArray, weight: FloatArray) -> FloatArray:
     """Weighted mean over the last axis, NaN where all weight is 0; ``values`` must be finite."""
-    total = weight.sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray((values * weight).sum(axis=-1) / total, dtype=np.float64)
+        return np.asarray(sum_in_order(values * weight) / sum_in_order(weight), dtype=np.float64)
 
 
 def antt(ntt: FloatArray) -> FloatArray:
@@ -86,7 +94,7 @@ def stp(ntt: FloatArray) -> FloatArray:
 
     An unfinished task adds 0. Source: fidelity.md, Metrics.
     """
-    return np.asarray(np.nansum(1.0 / ntt, axis=-1), dtype=np.float64)
+    return sum_in_order(np.nan_to_num(1.0 / ntt, nan=0.0))
 
 
 def fairness(ntt: FloatArray, priority: ArrayLike) -> FloatArray:
@@ -97,7 +105,7 @@ def fairness(ntt: FloatArray, priority: ArrayLike) -> FloatArray:
     """
     weight = np.asarray(priority, dtype=np.float64)
     here = ~np.isnan(ntt)
-    share = weight / np.where(here, weight, 0.0).sum(axis=-1, keepdims=True)
+    share = weight / sum_in_order(np.where(here, weight, 0.0))[..., None]
     # On padding the priority may be 0; those entries are overwritten.
     with np.errstate(invalid="ignore", divide="ignore"):
         progress = (1.0 / ntt) / share

@@ -28,6 +28,7 @@ from prema_gym.simulator.rules import (
     layer_cycles,
     observe,
     waited_cycles,
+    write_mask,
 )
 from prema_gym.simulator.state import (
     ASKING,
@@ -359,6 +360,32 @@ def advance_one(
         wake = _act(state, b, table, options, actions[b])
         _to_decision(state, b, options, wake)
     observe(state, b, table, options)
+
+
+@in_place
+def show(state: State, table: ProfileTable, options: EngineOptions) -> None:
+    """Write the tables and masks of every environment as it stands.
+
+    Args:
+        state: ``State``; its tables and masks are written.
+        table: ``ProfileTable`` of the scenario.
+        options: ``EngineOptions``.
+    """
+    for b in range(state.env.shape[0]):
+        observe(state, b, table, options)
+
+
+@in_place
+def write_masks(env: NDArray[np.void], slots: NDArray[np.int64], mask: NDArray[np.bool_]) -> None:
+    """Write the legal actions of every environment.
+
+    Args:
+        env: Clock and counters (B,), ``state.ENV_DTYPE``; only read.
+        slots: int64 (B, S); only read.
+        mask: bool (B, S · mechanisms), written.
+    """
+    for b in range(mask.shape[0]):
+        write_mask(env[b], slots, mask, b)
 
 
 @in_place

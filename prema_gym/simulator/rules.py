@@ -100,7 +100,6 @@ def observe(state: State, b: int, table: ProfileTable, options: EngineOptions) -
     ms = options.ms_per_cycle
     now = env["now_cycles"]
     runner = env["runner"]
-    asking = env["status"] == ASKING
     num_slots = slots.shape[1]
     for slot in range(num_slots):
         index = slots[b, slot]
@@ -154,8 +153,16 @@ def observe(state: State, b: int, table: ProfileTable, options: EngineOptions) -
             rows[b, slot, col.RESTORE_MS] = task["resume_cycles"] * ms
             rows[b, slot, col.CONTEXT_BYTES] = task["context_bytes"]
             rows[b, slot, col.QUANTUM_LEFT_MS] = 0.0
-    for mechanism_index in range(options.num_mechanisms):
+    write_mask(env, slots, state.mask, b)
+
+
+@inlined
+def write_mask(env: Record, slots: NDArray[np.int64], mask: NDArray[np.bool_], b: int) -> None:
+    """Write which actions are legal in environment ``b``."""
+    num_slots = slots.shape[1]
+    asking = env["status"] == ASKING
+    for mechanism_index in range(mask.shape[1] // num_slots):
         for slot in range(num_slots):
-            state.mask[b, mechanism_index * num_slots + slot] = is_legal(
-                asking, runner, slot, slots[b, slot], mechanism_index
+            mask[b, mechanism_index * num_slots + slot] = is_legal(
+                asking, env["runner"], slot, slots[b, slot], mechanism_index
             )

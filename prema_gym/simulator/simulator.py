@@ -251,7 +251,8 @@ class Simulator:
             WorkloadError: Another number of workloads than environments, too many tasks, or
                 costs that this catalog does not confirm.
         """
-        rows = self._all_rows if envs is None else np.asarray(envs, np.int64).reshape(-1)
+        given = self._all_rows if envs is None else envs
+        rows = np.ascontiguousarray(given, np.int64).reshape(-1)
         arrays = workloads.arrays
         if arrays.num_tasks.shape[0] != rows.shape[0]:
             raise WorkloadError(
@@ -274,7 +275,8 @@ class Simulator:
 
         All must be int64 and contiguous: compiled code takes it on trust.
         """
-        self._start(self._state, self.catalog.table, self._options, arrays, rows)
+        self.make_room()
+        self._start(*self.engine_arguments, arrays, rows)
 
     def renew_tables(self) -> None:
         """Go on with other arrays: those :attr:`observation` and :attr:`mask` gave are left alone.
@@ -345,6 +347,29 @@ class Simulator:
         asking = record["status"] == ASKING
         return bool(rules.is_legal(asking, record["runner"], slot, occupant, mechanism_index))
 
+    def legal(self) -> NDArray[np.bool_]:
+        """Legal actions now, by the mask's own predicate: a new bool (B, S · mechanisms).
+
+        The same as :attr:`mask`, also where somebody wrote into that array.
+        """
+        legal = np.empty_like(self._state.mask)
+        engine.write_masks(self._state.env, self._state.slots, legal)
+        return legal
+
+    def tables(self) -> NDArray[np.float32]:
+        """Observation tables now, in a new array: float32 (B, S, C).
+
+        The same as :attr:`observation`, also where somebody wrote into that array.
+        """
+        env, task, slots, observation, mask, timeline = self._state
+        anew = State(env, task, slots, np.empty_like(observation), np.empty_like(mask), timeline)
+        engine.show(anew, self.catalog.table, self._options)
+        return anew.observation
+
+    def occupants(self, env: int = 0) -> NDArray[np.int64]:
+        """Index of the task in each slot of one environment, NONE where there is none: (S,)."""
+        return np.array(self._state.slots[env])
+
     def get_state(self) -> State:
         """Return a copy of everything that moves; :meth:`set_state` brings it back."""
         return self._state.copy()
@@ -353,10 +378,14 @@ class Simulator:
         """Continue from a copy made by :meth:`get_state` of a simulator of the same shape.
 
         Raises:
-            ConfigError: The shapes differ.
+            ConfigError: The shapes differ, or only one of the two keeps a timeline. Nothing has
+                changed then.
         """
         for name in ("env", "task", "slots", "observation", "mask"):
             given, own = getattr(state, name).shape, getattr(self._state, name).shape
             if given != own:
                 raise ConfigError(f"state array {name} has shape {given}, expected {own}")
+        if (state.timeline.shape[1] > 0) != self.record_timeline:
+            kept = "none" if self.record_timeline else "one"
+            raise ConfigError(f"the state was made with another record_timeline: it has {kept}")
         self._state = state.copy()

@@ -5,6 +5,7 @@ import dataclasses
 import pickle
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from tests.envs.helpers import (
     random_legal,
     single,
     tasks,
+    vector,
 )
 
 DOCUMENT = PremaNPUEnv.__doc__ or ""
@@ -493,6 +495,84 @@ def test_states_of_longer_workloads_fit_too() -> None:
     for arguments in ({"slots": 5}, {"reward": "balanced"}):
         with pytest.raises(ConfigError, match="shape"):
             single(**arguments).set_state(here)
+
+
+def test_a_refused_state_changes_nothing() -> None:
+    env = single(reward="antt")
+    env.reset(seed=3)
+    total = 0.0
+    for _ in range(4):
+        total += env.step(int(random_legal(env.action_masks(), np.random.default_rng(0))))[1]
+    unborn = single()
+    foreign: list[tuple[PremaNPUEnv, str]] = [
+        (single(slots=5), "shape"),
+        (single(reward="balanced"), "another reward"),
+        (single(record_timeline=True), "another record_timeline"),
+        (single(slots=5, scenario=replace(SMALL, num_tasks=9)), "shape"),
+        (single(scenario=replace(SMALL, num_tasks=2)), "workloads of at most 2 tasks"),
+    ]
+    for other, message in foreign:
+        other.reset(seed=0)
+        with pytest.raises(ConfigError, match=message):
+            env.set_state(other.get_state())
+    with pytest.raises(ConfigError, match="made before a reset"):
+        env.set_state(unborn.get_state())
+    over, rng = False, np.random.default_rng(1)
+    while not over:
+        _, reward, terminated, truncated, info = env.step(
+            int(random_legal(env.action_masks(), rng))
+        )
+        total += reward
+        over = terminated or truncated
+    assert total == pytest.approx(-info["episode_metrics"]["antt"], abs=1e-9)
+
+
+def test_a_timeline_has_room_for_whatever_a_reset_brings() -> None:
+    # 60 tasks that run alone, one after the other: 120 slices before there is a decision.
+    specs = [TaskSpec(network="alexnet", arrival_ms=20.0 * i) for i in range(60)]
+    specs += [TaskSpec(network="alexnet", arrival_ms=2000.0) for _ in range(2)]
+    workload = tasks(*specs)
+    env, asked = single(record_timeline=True), single(record_timeline=True, workload=workload)
+    env.reset(seed=0)
+    env.reset(options={"workload": workload})
+    asked.reset(seed=0)
+    np.testing.assert_array_equal(env.timeline(), asked.timeline())
+    assert len(env.timeline()) == 120
+    envs = vector(3, record_timeline=True)
+    envs.reset(seed=0)
+    envs.reset(options={"workload": workload})
+    for copy_ in range(3):
+        np.testing.assert_array_equal(envs.timeline(copy_), asked.timeline())
+    # And with one that was made for it, when an episode starts within a step.
+    given = vector(2, record_timeline=True, workload=workload)
+    given.reset(seed=0)
+    for _ in range(6):
+        given.step(given.action_masks().argmax(axis=1))
+    assert len(given.timeline(0)) >= 120
+
+
+def test_a_seed_gives_the_same_digits_whatever_came_before() -> None:
+    # Sums must not depend on how far the arrays are padded.
+    reward = {"antt": 1, "stp": 1, "energy": 0.1}
+    scenario = replace(SMALL, num_tasks=11)
+    for seed in range(6):
+        fresh, used = (single(scenario=scenario, slots=4, reward=reward) for _ in range(2))
+        used.reset(options={"num_tasks": 40})
+        one, two = (final_of(env, seed) for env in (fresh, used))
+        assert one == two
+
+
+def final_of(env: PremaNPUEnv, seed: int) -> tuple[list[float], dict[str, float]]:
+    """Rewards and metrics of the episode of a seed."""
+    env.reset(seed=seed)
+    rng, rewards, over = np.random.default_rng(1), [], False
+    while not over:
+        _, reward, terminated, truncated, info = env.step(
+            int(random_legal(env.action_masks(), rng))
+        )
+        rewards.append(reward)
+        over = terminated or truncated
+    return rewards, info["episode_metrics"]
 
 
 # --- wrappers ------------------------------------------------------------------------------------

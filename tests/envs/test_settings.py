@@ -43,7 +43,13 @@ from tests.envs.helpers import SMALL, catalog, single, vector
         ({"max_decisions": 0}, "max_decisions must be a whole number of at least 1"),
         ({"max_decisions": 1.5}, "max_decisions must be a whole number"),
         ({"horizon_ms": 0.0}, "horizon_ms must be positive"),
-        ({"horizon_ms": float("inf")}, "horizon_ms must be positive and finite"),
+        ({"horizon_ms": float("inf")}, "horizon_ms must be positive and at most 1e+09"),
+        ({"horizon_ms": 1e300}, "horizon_ms must be positive and at most 1e+09"),
+        ({"horizon_ms": float("nan")}, "horizon_ms must be positive and at most 1e+09"),
+        ({"slots": 10**8}, "slots must be at most 4096, got 100000000"),
+        ({"max_decisions": 2**70}, "max_decisions must be at most 1000000000000"),
+        ({"reward": {"antt": np.complex64(1)}}, "finite number"),
+        ({"reward": {"antt": np.bool_(True)}}, "finite number"),
         ({"horizon_ms": "1"}, "horizon_ms must be a number"),
         ({"token_wait": "sometimes"}, "unknown token_wait"),
         ({"render_mode": "rgb_aray"}, "did you mean 'rgb_array'"),
@@ -143,3 +149,20 @@ def test_a_batch_of_workloads_needs_one_row_a_copy() -> None:
     for i in range(3):
         own, _ = single(workload=batch.row(i)).reset()
         np.testing.assert_array_equal(observations[i], own)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    env = PremaNPUEnv(
+        slots=np.int32(3),
+        max_decisions=np.int64(9),
+        horizon_ms=np.float32(2.5),
+        reward={"antt": np.float32(0.5), "stp": np.int8(2)},
+    )
+    settings = env.settings
+    assert (settings.slots, settings.max_decisions, settings.horizon_ms) == (3, 9, 2.5)
+    assert settings.checked_reward.weights == {"antt": 0.5, "stp": 2.0}
+
+
+def test_whether_to_copy_is_true_or_false() -> None:
+    with pytest.raises(ConfigError, match="copy must be True or False, got 'no'"):
+        PremaNPUVectorEnv(2, copy="no")  # type: ignore[arg-type]

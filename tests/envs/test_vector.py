@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 import pickle
 import subprocess
@@ -185,6 +186,25 @@ def test_what_was_returned_never_changes(mode: AutoresetMode) -> None:
 
 
 @pytest.mark.small
+def test_what_was_returned_may_be_written_into() -> None:
+    envs, twin = (vector(4, strict=True, render_mode="ansi", **MIXED) for _ in range(2))
+    observations, infos = envs.reset(seed=0)
+    twin.reset(seed=0)
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        observations *= 7.0
+        infos["action_mask"][...] = ~infos["action_mask"]
+        np.testing.assert_array_equal(envs.action_masks(), twin.action_masks())
+        assert envs.render() == twin.render()
+        with pytest.raises(IllegalActionError, match="illegal in copy"):
+            envs.step(np.argmin(twin.action_masks(), axis=1))
+        actions = random_legal(twin.action_masks(), rng)
+        observations, *one, infos = envs.step(actions)
+        table, *other, _ = twin.step(actions)
+        np.testing.assert_array_equal(observations, table)
+        assert_same(tuple(one), tuple(other))
+
+
 def test_live_views_on_request() -> None:
     plain, live = vector(4), vector(4, copy=False)
     expected = collections_of_steps(plain, 50)
@@ -417,6 +437,10 @@ def test_on_demand_is_a_dict() -> None:
         "setdefault": lambda d: d.setdefault("a", 9) == 1,
         "delete": lambda d: d.__delitem__("a") is None and d == {"b": 2},
         "pop": lambda d: d.pop("a") == 1 and d.popitem() == ("b", 2),
+        "clear": lambda d: d.clear() is None and d == {},
+        "join": lambda d: d.__ior__({"c": 3}) == {**full, "c": 3},
+        "json": lambda d: json.loads(json.dumps(d)) == full,
+        "json, indented": lambda d: json.loads(json.dumps(d, indent=1)) == full,
     }
     for name, reader in readers.items():
         calls.clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,6 +113,57 @@ def test_a_saved_state_continues_the_same_and_is_a_copy(catalog: Catalog) -> Non
     play(simulator, np.random.default_rng(4))
     np.testing.assert_array_equal(simulator.tasks, first[0])
     np.testing.assert_array_equal(simulator.timeline(1), first[1])
+
+
+def test_a_refused_state_changes_nothing(catalog: Catalog) -> None:
+    def loaded(**options: Any) -> Simulator:
+        simulator = Simulator(catalog, num_envs=2, **options)
+        simulator.load(sample_batch(catalog, range(2)))
+        return simulator
+
+    for own, other, message in (
+        ({}, {"record_timeline": True}, "another record_timeline: it has one"),
+        ({"record_timeline": True}, {}, "another record_timeline: it has none"),
+        ({}, {"slots": 3}, "state array slots has shape"),
+        ({}, {"max_tasks": 9}, "state array task has shape"),
+    ):
+        simulator = loaded(**own)
+        before = simulator.get_state()
+        with pytest.raises(ConfigError, match=message):
+            simulator.set_state(loaded(**other).get_state())
+        for one, two in zip(simulator.get_state(), before, strict=True):
+            assert one.tobytes() == two.tobytes()
+
+
+@pytest.mark.parametrize("given", [np.arange(10)[::2], np.arange(10)[8::-2], [0, 2, 4, 6, 8]])
+def test_environments_may_be_named_by_any_array(catalog: Catalog, given: Any) -> None:
+    simulator = Simulator(catalog, num_envs=10)
+    simulator.load(sample_batch(catalog, range(5)), envs=given)
+    assert sorted(given) == np.flatnonzero(simulator.env["status"]).tolist()
+    alone = Simulator(catalog)
+    for seed, env in enumerate(given):
+        alone.load(sample_batch(catalog, [seed]))
+        np.testing.assert_array_equal(simulator.observation[env], alone.observation[0])
+
+
+@pytest.mark.small
+def test_what_is_so_does_not_depend_on_what_was_handed_out(catalog: Catalog) -> None:
+    simulator = Simulator(
+        catalog, num_envs=3, slots=3, mechanisms=("checkpoint", "kill"), max_decisions=40
+    )
+    simulator.load(sample_batch(catalog, range(3)))
+    rng = np.random.default_rng(6)
+    for _ in range(45):  # some of them with copies that are over
+        np.testing.assert_array_equal(simulator.legal(), simulator.mask)
+        np.testing.assert_array_equal(simulator.tables(), simulator.observation)
+        actions = random_actions(simulator, rng)
+        observation, mask = simulator.observation.copy(), simulator.mask.copy()
+        simulator.observation[...] = 7.0
+        simulator.mask[...] = ~simulator.mask
+        np.testing.assert_array_equal(simulator.legal(), mask)
+        np.testing.assert_array_equal(simulator.tables(), observation)
+        simulator.step(actions)
+    assert simulator.done.all()
 
 
 def test_reloading_some_environments_leaves_the_others_alone(catalog: Catalog) -> None:
