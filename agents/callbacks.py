@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
 from agents.evolve import describe
 from agents.files import save_weights
@@ -26,7 +27,12 @@ class Keeper(BaseCallback):
 
     The marks are multiples of ``eval_every`` whatever the number of environments: a validation
     falls on the first step at or after its mark.
+
+    Attributes:
+        between: What a resumed run needs, as of the last rollout's start or the end of training.
     """
+
+    between: bytes | None = None
 
     def __init__(
         self,
@@ -34,12 +40,13 @@ class Keeper(BaseCallback):
         settings: TrainSettings,
         validator: Validator,
         reporter: Reporter,
-        save_state: Callable[[], None],
+        pack: Callable[[], bytes],
     ) -> None:
         """Take what is needed; see the modules of the types."""
         super().__init__()
         self._folder, self._settings, self._validator = folder, settings, validator
-        self._reporter, self._save_state = reporter, save_state
+        self._reporter, self._pack = reporter, pack
+        self._unsaved = True
         self._start = time.perf_counter()
         self._due = 0
         self._validated_at = -1
@@ -47,6 +54,17 @@ class Keeper(BaseCallback):
     def _on_training_start(self) -> None:
         every = self._settings.eval_every
         self._due = (self.num_timesteps // every + 1) * every
+
+    def _on_rollout_start(self) -> None:
+        # Between rollouts nothing is under way: a run resumed from here is the same as one that
+        # was never interrupted. A replay memory is too large to be written at every one.
+        on_policy = isinstance(self.model, OnPolicyAlgorithm)
+        if on_policy or self._unsaved:
+            self.between = self._pack()
+        if self._unsaved:
+            assert self.between is not None  # not on policy: packed when it was saved last
+            self._folder.save_state(self.between)
+            self._unsaved = False
 
     def _on_step(self) -> bool:
         self._reporter.at(self.num_timesteps)
@@ -59,6 +77,7 @@ class Keeper(BaseCallback):
     def _on_training_end(self) -> None:
         if self._validated_at != self.num_timesteps:
             self._validate()
+        self.between = self._pack()
 
     def _validate(self) -> None:
         self._validated_at = self.num_timesteps
@@ -84,7 +103,7 @@ class Keeper(BaseCallback):
             if best:
                 write_atomically(folder.path / "best.zip", self._write_zip)
         folder.add_evaluation(self.num_timesteps, time.perf_counter() - self._start, row)
-        self._save_state()
+        self._unsaved = True
         self._reporter.say(describe(self.num_timesteps, seen, best))
 
     def _write_zip(self, path: Path) -> None:

@@ -115,6 +115,7 @@ class Generation:
         fitness: Fitness of the best candidate.
         spread: The search's step size.
         gains: Gains of the best candidate, float64 (legs, 5).
+        length: Decisions that it took for a workload.
     """
 
     index: int
@@ -122,6 +123,7 @@ class Generation:
     fitness: float
     spread: float
     gains: NDArray[np.float64]
+    length: float
 
 
 class EvolutionStrategy:
@@ -194,7 +196,12 @@ class EvolutionStrategy:
         self._search.tell(candidates, [-score for score in scores])
         best = int(np.argmax(scores))
         report = Generation(
-            self.generation, self.decisions, scores[best], self._search.sigma, results[best][0]
+            self.generation,
+            self.decisions,
+            scores[best],
+            self._search.sigma,
+            results[best][0],
+            results[best][1] / sum(track.workloads for track in self._tracks),
         )
         self.generation += 1
         return report

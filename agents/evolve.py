@@ -109,7 +109,9 @@ class _Loop:
 
     def _log(self, generation: Generation) -> None:
         self._reporter.at(generation.decisions)
-        self._writer.add_scalar("search/fitness", generation.fitness, generation.decisions)
+        # The names under which SB3's algorithms log what an episode paid and how long it was.
+        self._writer.add_scalar("rollout/ep_rew_mean", generation.fitness, generation.decisions)
+        self._writer.add_scalar("rollout/ep_len_mean", generation.length, generation.decisions)
         self._writer.add_scalar("search/spread", generation.spread, generation.decisions)
 
     def _validate(self) -> None:

@@ -96,7 +96,7 @@ def train_gradient(folder: RunFolder, settings: TrainSettings, *, resume: bool) 
     with Reporter(settings.timesteps) as reporter:
         state = _unpacked(folder.load_state()) if resume else None
         done = 0 if state is None else int(state["timesteps"])
-        env = make_env(settings, start=done)
+        env = make_env(settings)
         model = (
             new_model(settings, env, reporter.say)
             if state is None
@@ -106,9 +106,7 @@ def train_gradient(folder: RunFolder, settings: TrainSettings, *, resume: bool) 
             folder.resumed(done)
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
         validator = _validator(settings, settings.eval_workloads)
-        keeper = Keeper(
-            folder, settings, validator, reporter, lambda: folder.save_state(pack(model))
-        )
+        keeper = Keeper(folder, settings, validator, reporter, lambda: pack(model))
         try:
             if done < settings.timesteps:
                 model.learn(
@@ -119,7 +117,10 @@ def train_gradient(folder: RunFolder, settings: TrainSettings, *, resume: bool) 
                     reset_num_timesteps=state is None,
                 )
         finally:
-            folder.save_state(pack(model))
+            if isinstance(model, DQN):  # what it has learned since the last validation counts too
+                keeper.between = pack(model)
+            if keeper.between is not None:
+                folder.save_state(keeper.between)
             env.close()
         if settings.gradient.policy == "slots":
             few = settings.eval_workloads
@@ -147,13 +148,8 @@ def training_slots(settings: TrainSettings) -> int:
     return max(SLOTS, settings.resolved_scenario.num_tasks)
 
 
-def make_env(settings: TrainSettings, *, start: int = 0) -> VecEnv:
-    """The training environments, seeded from the training range.
-
-    Args:
-        settings: The run.
-        start: Timesteps already taken, so that a resumed run meets new workloads.
-    """
+def make_env(settings: TrainSettings) -> VecEnv:
+    """The training environments, seeded from the training range."""
     from prema_gym.envs.sb3 import make_sb3_env
 
     env: VecEnv = make_sb3_env(
@@ -162,7 +158,7 @@ def make_env(settings: TrainSettings, *, start: int = 0) -> VecEnv:
         slots=training_slots(settings),
         reward=reward_for(settings),
     )
-    env.seed(seeds.training_environment(settings.seed, start))
+    env.seed(seeds.training_environment(settings.seed))
     return env
 
 
@@ -206,6 +202,8 @@ def new_model(settings: TrainSettings, env: VecEnv, say: Callable[[str], None]) 
     if "n_epochs" in arguments:
         steps = gradient.hyper.get("n_steps", arguments["n_steps"])
         arguments["batch_size"] = max(64, steps * settings.num_envs // _MINIBATCHES)
+    if settings.algo == "dqn":  # a short run should learn too
+        arguments["learning_starts"] = min(arguments["learning_starts"], settings.timesteps // 10)
     arguments |= gradient.hyper
     if gradient.policy == "mlp":
         arguments["policy"] = "MlpPolicy"
@@ -259,6 +257,8 @@ def pack(model: BaseAlgorithm) -> bytes:
             "timesteps": model.num_timesteps,
             "model": file.getvalue(),
             "replay": replay.getvalue(),
+            "episodes": _episodes_state(model.get_env()),
+            "exploration": model.action_space.np_random.bit_generator.state,
             "torch": torch.get_rng_state().numpy().tobytes(),
             "numpy": np.random.get_state(),  # noqa: NPY002 - SB3 draws from it
             "python": random.getstate(),
@@ -266,21 +266,41 @@ def pack(model: BaseAlgorithm) -> bytes:
     )
 
 
+def _episodes_state(env: VecEnv | None) -> dict[str, Any]:
+    """Where the training environments stand, and what their monitor has added up."""
+    monitor: Any = env
+    return {
+        "copies": monitor.unwrapped.get_state(),
+        "returns": monitor.episode_returns,
+        "lengths": monitor.episode_lengths,
+    }
+
+
 def _unpacked(state: bytes) -> dict[str, Any]:
     try:
-        unpacked = pickle.loads(state)
-        return dict(unpacked)
-    except (pickle.UnpicklingError, ValueError, EOFError, AttributeError, TypeError) as error:
+        unpacked = dict(pickle.loads(state))
+        unpacked["episodes"]["copies"]
+        return unpacked
+    except (pickle.UnpicklingError, LookupError, ValueError, EOFError) as error:
+        raise ConfigError(f"the run's state is damaged ({error!r})") from None
+    except (AttributeError, TypeError) as error:
         raise ConfigError(f"the run's state is damaged ({error})") from None
 
 
 def _restored_model(settings: TrainSettings, env: VecEnv, state: dict[str, Any]) -> BaseAlgorithm:
     kind = _ALGORITHMS[settings.algo][0]
-    model = kind.load(io.BytesIO(state["model"]), env=env, device=settings.device)
+    env.reset()
+    monitor: Any = env
+    monitor.unwrapped.set_state(state["episodes"]["copies"])
+    monitor.episode_returns = state["episodes"]["returns"]
+    monitor.episode_lengths = state["episodes"]["lengths"]
+    model = kind.load(
+        io.BytesIO(state["model"]), env=env, device=settings.device, force_reset=False
+    )
     if isinstance(model, DQN):
         model.replay_buffer = pickle.loads(state["replay"])
+    model.action_space.np_random.bit_generator.state = state["exploration"]
     torch.set_rng_state(torch.from_numpy(np.frombuffer(state["torch"], np.uint8).copy()))
     np.random.set_state(state["numpy"])  # noqa: NPY002 - SB3 draws from it
     random.setstate(state["python"])
-    env.seed(seeds.training_environment(settings.seed, start=int(state["timesteps"])))
     return model

@@ -20,6 +20,7 @@ import time
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from agents import seeds
 from agents.settings import TrainSettings
@@ -54,10 +55,10 @@ class RunFolder:
         """Start a new run.
 
         Raises:
-            ConfigError: The folder already holds a run, or cannot be made.
+            ConfigError: The folder already holds a run that was saved once, or cannot be made.
         """
         folder = cls(path)
-        if (path / "config.toml").exists():
+        if folder.was_saved:
             raise ConfigError(f"{path} already holds a run: resume it with --resume {path}")
         try:
             folder.checkpoints.mkdir(parents=True, exist_ok=True)
@@ -72,17 +73,22 @@ class RunFolder:
         """Find a run that is to be resumed.
 
         Raises:
-            ConfigError: The folder holds no run, or one that was never saved.
+            ConfigError: The folder holds no run.
         """
         folder = cls(path)
         if not (path / "config.toml").is_file():
             raise ConfigError(f"{path} holds no run (there is no config.toml)")
         return folder, TrainSettings.from_toml(path / "config.toml")
 
+    @property
+    def was_saved(self) -> bool:
+        """Whether there is a state to resume from; otherwise nothing was done yet."""
+        return self._state.exists()
+
     def _note_start(self, timesteps: int) -> None:
         """Add a start to ``run.json``: when, with what, from which source."""
         path = self.path / "run.json"
-        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"starts": []}
+        known = self._known_starts() if timesteps else {"starts": []}
         known["seed_ranges"] = {
             name: [span.start, span.stop - 1]
             for name, span in (
@@ -100,6 +106,17 @@ class RunFolder:
             }
         )
         write_text_atomically(path, json.dumps(known, indent=2) + "\n")
+
+    def _known_starts(self) -> dict[str, Any]:
+        path = self.path / "run.json"
+        try:
+            known = json.loads(path.read_text(encoding="utf-8"))
+            known["starts"] = list(known["starts"])
+        except FileNotFoundError:
+            return {"starts": []}
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConfigError(f"{path} is damaged ({type(error).__name__}: {error})") from None
+        return dict(known)
 
     def save_state(self, state: bytes) -> None:
         """Keep what a resumed run needs."""
@@ -129,8 +146,16 @@ class RunFolder:
         """The evaluations so far."""
         if not self.evaluations.exists():
             return []
-        with self.evaluations.open(newline="", encoding="utf-8") as file:
-            return list(csv.DictReader(file))
+        text = self.evaluations.read_text(encoding="utf-8")
+        if not text.endswith("\n"):
+            raise ConfigError(f"{self.evaluations} is damaged: its last line has no end")
+        rows = list(csv.DictReader(io.StringIO(text)))
+        for line, row in enumerate(rows, start=2):
+            try:
+                int(row["timesteps"]), [float(value) for value in row.values()]
+            except (KeyError, TypeError, ValueError):
+                raise ConfigError(f"{self.evaluations} is damaged in line {line}") from None
+        return rows
 
     def add_evaluation(self, timesteps: int, wall_s: float, row: dict[str, float]) -> None:
         """Append one line."""

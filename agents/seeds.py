@@ -34,12 +34,11 @@ def training_workloads(run_seed: int, round_index: int, count: int) -> NDArray[n
     return rng.integers(TRAINING.start, TRAINING.stop, size=count, dtype=np.int64)
 
 
-def training_environment(run_seed: int, start: int = 0) -> int:
+def training_environment(run_seed: int) -> int:
     """First seed of a training run's environments; copy i takes this + i.
 
     Args:
         run_seed: The run's ``--seed``.
-        start: Environments already used, so that a resumed run does not replay its beginning.
 
     Raises:
         ConfigError: The seed would leave the training range.
@@ -47,7 +46,7 @@ def training_environment(run_seed: int, start: int = 0) -> int:
     most = len(TRAINING) // _ENVIRONMENTS_PER_RUN - 1
     if not 0 <= run_seed <= most:
         raise ConfigError(f"seed of a training run must be from 0 to {most}, given {run_seed}")
-    return TRAINING.start + run_seed * _ENVIRONMENTS_PER_RUN + start % _ENVIRONMENTS_PER_RUN
+    return TRAINING.start + run_seed * _ENVIRONMENTS_PER_RUN
 
 
 def validation_workloads(count: int, first: int = 0) -> NDArray[np.int64]:

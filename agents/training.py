@@ -34,7 +34,8 @@ def resume(folder: Path, timesteps: int | None = None) -> None:
     run, settings = RunFolder.open(folder)
     if timesteps is not None:
         settings = replace(settings, timesteps=timesteps)
-    _run(run, settings, resume=True)
+    # A run that was stopped before it was saved for the first time starts over.
+    _run(run, settings, resume=run.was_saved)
 
 
 def _run(folder: RunFolder, settings: TrainSettings, *, resume: bool) -> None:

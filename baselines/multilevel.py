@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,8 +53,8 @@ class MultiLevelFeedback(Ordering):
         if not 1 <= self.levels <= _MOST_LEVELS:
             raise ConfigError(f"levels must be 1 to {_MOST_LEVELS}, got {self.levels}")
         for name, value in (("slice_ms", self.slice_ms), ("boost_ms", self.boost_ms)):
-            if not value > 0:
-                raise ConfigError(f"{name} must be above 0, got {value}")
+            if not (math.isfinite(value) and value > 0):
+                raise ConfigError(f"{name} must be finite and above 0, got {value}")
 
     def choose(self, table: Table) -> NDArray[np.int64]:
         """Slot of the running task, or of the longest unserved on the highest level."""

@@ -131,7 +131,10 @@ def evaluate(
     threads: Annotated[int | None, typer.Option(min=1, help="Default: one a core.")] = None,
 ) -> None:
     """Play policies on the same workloads; print metrics with intervals, and ratios."""
+    import agents
+    from agents.seeds import check_test
     from prema_gym import report
+    from prema_gym.evaluation import MAX_WORKLOADS
     from prema_gym.evaluation import evaluate as run
     from prema_gym.simulator.simulator import SchedulerOptions
     from prema_gym.workloads import scenarios
@@ -141,6 +144,8 @@ def evaluate(
     if output is not None:
         report.check_folder(output)
     chosen = _policies(policies, relative_to)
+    if any(name.startswith("path:") or name in agents.names() for name in chosen):
+        check_test(seed, min(workloads, MAX_WORKLOADS))
     with _progress() as progress:
         result = run(
             scenarios.get(scenario),

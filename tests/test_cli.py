@@ -299,3 +299,16 @@ def test_warmup_compiles(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, "warmup")
     assert (status, out) == (0, "")
     assert "compiled" in err
+
+
+def test_learned_policies_are_compared_on_test_seeds_only(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    learned = "agents/pretrained/learned.npz"
+    for policy in ("learned", f"path:{Path(__file__).parents[1] / learned}"):
+        arguments = ("evaluate", "--policies", policy, "--workloads", "2", "--seed", "999999999")
+        status, _, err = run(capsys, *arguments)
+        assert status == 2
+        assert "test seeds are 0 to 999999999, given 999999999 to 1000000000" in err
+    status, *_ = run(capsys, "evaluate", "--policies", "np-fcfs", *arguments[3:])
+    assert status == 0

@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym.envs.episodes import Episodes, Step, action_space, observation_space
+from prema_gym.envs.episodes import Episodes, EpisodesState, Step, action_space, observation_space
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import EnvSettings
 from prema_gym.envs.vector import RENDER_MODES
@@ -147,6 +147,20 @@ class PremaNPUVecEnv(VecEnv):
                 "episode_metrics": own,
                 "tasks": {name: values[k, :count] for name, values in tasks.items()},
             }
+
+    def get_state(self) -> EpisodesState:
+        """Return a copy of everything that moves, for :meth:`set_state`."""
+        return self._episodes.get_state()
+
+    def set_state(self, state: EpisodesState) -> None:
+        """Continue from a state of an environment with the same arguments, generators included.
+
+        Raises:
+            ConfigError: The state is of an environment with other sizes.
+        """
+        if not self._episodes.rngs:
+            self._episodes.rngs = [np.random.default_rng() for _ in range(self.num_envs)]
+        self._episodes.set_state(state)
 
     def close(self) -> None:
         """End the threads."""

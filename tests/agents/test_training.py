@@ -19,6 +19,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import agents
 from agents import training
+from agents.callbacks import Keeper
 from agents.es import EvolutionConfig
 from agents.run_folder import RunFolder
 from agents.settings import ALGORITHMS, GradientConfig, TrainSettings
@@ -99,7 +100,7 @@ def test_every_algorithm_trains_and_leaves_a_whole_folder(
     assert all(np.isfinite(value) for points in curves.values() for _, value in points)
     wanted = {"validation/antt_ratio", "validation/p95_ntt_high_ratio", "validation/score"}
     losses = {
-        "es": {"search/fitness"},
+        "es": {"rollout/ep_rew_mean", "rollout/ep_len_mean", "search/spread"},
         "dqn": {"train/loss", "rollout/ep_rew_mean", "rollout/ep_len_mean"},
         "a2c": {"train/policy_loss", "rollout/ep_rew_mean", "rollout/ep_len_mean"},
     }
@@ -151,6 +152,45 @@ def test_an_evolution_in_two_parts_is_the_same_as_in_one(tiny_toml: Path, tmp_pa
     assert np.array_equal(weights_of(tmp_path / "whole"), weights_of(tmp_path / "parts"))
 
 
+@pytest.mark.parametrize("how", ["interrupted", "killed"])
+@pytest.mark.parametrize("algo", ["maskable-ppo", "ppo", "a2c", "dqn"])
+def test_a_run_broken_off_and_resumed_is_the_same_as_one_in_one_go(
+    algo: str, how: str, tiny_toml: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also to the last evaluation; killed: nothing is saved on the way out."""
+    if (algo, how) == ("dqn", "interrupted"):
+        pytest.skip("saves what it has learned up to there, in the middle of a rollout")
+    settings = small(algo, tiny_toml, timesteps=1280)
+    training.train(tmp_path / "whole", settings)
+    step = Keeper._on_step
+
+    def break_off(self: Keeper) -> bool:
+        if self.num_timesteps > 700:  # within a rollout, after the second validation
+            if how == "killed":
+                monkeypatch.setattr(RunFolder, "save_state", lambda *_: None)
+            raise KeyboardInterrupt
+        return step(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Keeper, "_on_step", break_off)
+        with pytest.raises(KeyboardInterrupt):
+            training.train(tmp_path / "parts", settings)
+    monkeypatch.undo()
+    training.resume(tmp_path / "parts")
+    whole, parts = (RunFolder(tmp_path / name) for name in ("whole", "parts"))
+    names = sorted(path.name for path in whole.checkpoints.iterdir())
+    assert names == sorted(path.name for path in parts.checkpoints.iterdir())
+    for name in names:
+        one, two = (agents.load(folder.checkpoints / name) for folder in (whole, parts))
+        for first, second in zip(one.weights, two.weights, strict=True):  # type: ignore[union-attr]
+            assert np.array_equal(first, second), name
+    times = {"wall_s", "decisions_per_s"}
+    for row, other in zip(whole.rows(), parts.rows(), strict=True):
+        assert {k: v for k, v in row.items() if k not in times} == {
+            k: v for k, v in other.items() if k not in times
+        }
+
+
 def test_the_learning_rate_continues_after_a_resume(tiny_toml: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     training.train(run, small("maskable-ppo", tiny_toml, timesteps=1024))
@@ -198,13 +238,61 @@ def test_a_folder_is_not_overwritten_and_nothing_is_resumed_from_nowhere(
     tiny_toml: Path, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
-    RunFolder.create(run, small("es", tiny_toml))
+    training.train(run, small("es", tiny_toml))
     with pytest.raises(ConfigError, match="already holds a run: resume it"):
         training.train(run, small("es", tiny_toml))
-    with pytest.raises(ConfigError, match=r"cannot be resumed: last\.state"):
-        training.resume(run)
     with pytest.raises(ConfigError, match="holds no run"):
         training.resume(tmp_path)
+
+
+@pytest.mark.parametrize("algo", ["es", "maskable-ppo"])
+def test_a_run_stopped_before_it_was_saved_starts_over(
+    algo: str, tiny_toml: Path, tmp_path: Path
+) -> None:
+    for name, again in (
+        ("resumed", lambda run: training.resume(run)),
+        ("anew", lambda run: training.train(run, small(algo, tiny_toml))),
+    ):
+        RunFolder.create(tmp_path / name, small(algo, tiny_toml))
+        again(tmp_path / name)
+        starts = json.loads((tmp_path / name / "run.json").read_text())["starts"]
+        assert [start["timesteps"] for start in starts] == [0]
+    assert np.array_equal(weights_of(tmp_path / "resumed"), weights_of(tmp_path / "anew"))
+    # A setting that was refused once does not stand in the way of a better one.
+    with pytest.raises(ConfigError, match="workloads"):
+        training.train(tmp_path / "refused", small("es", tiny_toml, num_envs=1))
+    training.train(tmp_path / "refused", small("es", tiny_toml))
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("evaluations.csv", "is damaged: its last line"),
+        ("run.json", "is damaged"),
+        ("last.state", "damag"),
+    ],
+)
+@pytest.mark.parametrize("algo", ["es", "ppo"])
+def test_half_a_file_of_a_run_is_one_clear_line(
+    algo: str, file: str, message: str, tiny_toml: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    training.train(run, small(algo, tiny_toml))
+    content = (run / file).read_bytes()
+    (run / file).write_bytes(content[: len(content) // 2])
+    with pytest.raises(ConfigError, match=message) as error:
+        training.resume(run, timesteps=1024)
+    assert "\n" not in str(error.value)
+
+
+def test_a_line_that_is_no_evaluation_is_named(tiny_toml: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    training.train(run, small("es", tiny_toml))
+    path = run / "evaluations.csv"
+    path.write_text(path.read_text() + "12,oops\n")
+    number = len(path.read_text().splitlines())
+    with pytest.raises(ConfigError, match=f"evaluations.csv is damaged in line {number}"):
+        training.resume(run, timesteps=1024)
 
 
 @pytest.mark.parametrize(
