@@ -41,7 +41,12 @@ def parser() -> argparse.ArgumentParser:
     given.add_argument("--algo", choices=ALGORITHMS, help="how to train (default: es)")
     given.add_argument("--scenario", help="registered name or TOML file (default: paper)")
     given.add_argument("--objective", choices=objective_names(), help="(default: balanced)")
-    given.add_argument("--timesteps", type=int, help="scheduling decisions to train for, in all")
+    given.add_argument(
+        "--timesteps",
+        type=int,
+        help="scheduling decisions to train for, in all (default: 400 million for es, half a "
+        "million for dqn, else 2 million); es ends with the generation that reaches it",
+    )
     given.add_argument("--num-envs", type=int, help="environments side by side")
     given.add_argument("--seed", type=int, help="(default: 0)")
     given.add_argument("--output", type=Path, help="folder of a new run")
@@ -54,6 +59,24 @@ def parser() -> argparse.ArgumentParser:
     given.add_argument("--policy", choices=("slots", "mlp"), help="network (default: slots, ours)")
     given.add_argument("--config", type=Path, metavar="FILE.toml", help="settings from a file")
     return given
+
+
+def refuse_with_resume(options: argparse.Namespace) -> None:
+    """Refuse what a resumed run cannot take: it goes on as it was started.
+
+    Raises:
+        ConfigError: Another option than ``--timesteps`` was given with ``--resume``.
+    """
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name, value in vars(options).items()
+        if value is not None and name not in ("resume", "timesteps")
+    ]
+    if given:
+        raise ConfigError(
+            f"a resumed run goes on as {options.resume}/config.toml says; only --timesteps may be "
+            f"given with --resume, not {', '.join(given)}"
+        )
 
 
 def settings_from(options: argparse.Namespace) -> TrainSettings:
@@ -74,13 +97,14 @@ def report(folder: Path) -> None:
     """Compare the trained policy with PREMA on workloads that no training or selection has seen."""
     settings = TrainSettings.from_toml(folder / "config.toml")
     policy = agents.load(folder)
+    slots = getattr(policy, "slots", DEFAULT_SLOTS)
     print(f"{policy.name}: {policy.source}; file {policy.about.get('digest', 'in a zip')}")
     result = evaluate(
         settings.resolved_scenario,
         {policy.name: policy, TEACHER: baselines.make(TEACHER)},
         workloads=FINAL_WORKLOADS,
         relative_to=TEACHER,
-        slots=getattr(policy, "slots", DEFAULT_SLOTS),
+        slots=slots,
     )
     print(
         f"{FINAL_WORKLOADS} unseen workloads of {settings.scenario}, times better than {TEACHER}:"
@@ -92,6 +116,11 @@ def report(folder: Path) -> None:
             f"  {metric.title:10} {estimate.mean:8.4g}   {estimate.ratio:6.3f}× "
             f"[{low:.3f}, {high:.3f}]"
         )
+    also = f" --slots {slots}" if slots != DEFAULT_SLOTS else ""
+    print(
+        f"more: prema-gym evaluate --policies path:{folder},{TEACHER} --relative-to {TEACHER} "
+        f"--scenario {settings.scenario}{also}"
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -102,6 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if (options.resume is None) == (options.output is None):
             raise ConfigError("give either --output for a new run or --resume for an old one")
         if options.resume is not None:
+            refuse_with_resume(options)
             training.resume(options.resume, options.timesteps)
         else:
             training.train(options.output, settings_from(options))

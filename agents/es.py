@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import cma
 import numpy as np
 from numpy.typing import NDArray
 
@@ -170,6 +169,8 @@ class EvolutionStrategy:
         self._floor = config.floor
         normals = Normals(seed)
         start = initial or first_guess(self.shape, seed)
+        import cma  # late: settings of a run can be read without the package
+
         self._search = cma.CMAEvolutionStrategy(
             self.shape.join(start),
             config.sigma,

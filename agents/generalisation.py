@@ -10,6 +10,7 @@ test seeds; cells say how many times better the policy is.
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +20,7 @@ import baselines
 from agents import seeds
 from agents.objective import FIVE, Gains, gains, geometric_mean, measure
 from agents.validation import MAX_DECISIONS, REFERENCE
+from prema_gym.errors import PremaError
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.runs import Decider, mechanisms_of, run_policy
 from prema_gym.simulator.simulator import Simulator
@@ -136,7 +138,11 @@ def main() -> None:
     parser.add_argument("--scenario", default="paper")
     parser.add_argument("--workloads", type=int, default=500)
     options = parser.parse_args()
-    print(table(agents.load(options.policy), scenarios.get(options.scenario), options.workloads))
+    try:
+        policy = agents.load(options.policy)
+        print(table(policy, scenarios.get(options.scenario), options.workloads))
+    except PremaError as error:
+        sys.exit(f"error: {error}")
 
 
 if __name__ == "__main__":

@@ -92,6 +92,7 @@ def train_gradient(folder: RunFolder, settings: TrainSettings, *, resume: bool) 
         settings: What to do.
         resume: Go on from the folder's state.
     """
+    check_device(settings.device)
     torch.set_num_threads(settings.threads)
     with Reporter(settings.timesteps) as reporter:
         state = _unpacked(folder.load_state()) if resume else None
@@ -126,6 +127,20 @@ def train_gradient(folder: RunFolder, settings: TrainSettings, *, resume: bool) 
             few = settings.eval_workloads
             validator = _validator(settings, MORE * few, few)
             choose_best(folder, best_scored(folder), validator, describe, reporter.say)
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that torch does not know or this machine lacks: SB3 would take the CPU.
+
+    Raises:
+        ConfigError: It is none.
+    """
+    try:
+        if name != "auto":
+            torch.empty(0, device=name)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigError(f"device {name!r} cannot be used here: {reason}") from None
 
 
 def _validator(settings: TrainSettings, workloads: int, first: int = 0) -> Validator:

@@ -60,6 +60,8 @@ class RunFolder:
         folder = cls(path)
         if folder.was_saved:
             raise ConfigError(f"{path} already holds a run: resume it with --resume {path}")
+        if path.is_dir() and any(path.iterdir()) and not (path / "config.toml").exists():
+            raise ConfigError(f"{path} holds other files: give a folder that is new or empty")
         try:
             folder.checkpoints.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -78,6 +80,8 @@ class RunFolder:
         folder = cls(path)
         if not (path / "config.toml").is_file():
             raise ConfigError(f"{path} holds no run (there is no config.toml)")
+        if not (path / "config.toml").read_bytes().strip():
+            raise ConfigError(f"{path / 'config.toml'} is damaged: it is empty")
         return folder, TrainSettings.from_toml(path / "config.toml")
 
     @property

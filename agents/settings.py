@@ -118,6 +118,16 @@ class TrainSettings:
                 raise ConfigError(f"{name} must be a whole number of at least 1, given {value!r}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ConfigError(f"seed must be a whole number of at least 0, given {self.seed!r}")
+        if self.algo == "es":
+            for name, value, only in (
+                ("policy", self.gradient.policy, "slots"),
+                ("device", self.device, "cpu"),
+            ):
+                if value != only:
+                    raise ConfigError(
+                        f"{name} {value!r} does nothing with algo 'es': it breeds our own network "
+                        f"on the CPU ({name} = {only!r}); the other algorithms take it"
+                    )
         scenarios.get(self.scenario)  # raises for an unknown one, before anything is started
 
     @property

@@ -6,6 +6,7 @@ python -m agents.timelines learned docs --seed 500000003
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from agents.validation import REFERENCE
 from prema_gym.atomic import write_atomically
 from prema_gym.envs.gantt import draw_gantt, new_figure
 from prema_gym.envs.view import view
+from prema_gym.errors import PremaError
 from prema_gym.metrics import Outcomes
 from prema_gym.runs import Decider, mechanisms_of, run_policy
 from prema_gym.simulator.simulator import Simulator
@@ -62,17 +64,22 @@ def main() -> None:
     parser.add_argument("--scenario", default="paper")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    scenario = scenarios.get(options.scenario)
-    policy = agents.load(options.policy)
-    for name, decider in ((policy.name, policy), (REFERENCE, baselines.make(REFERENCE))):
-        path = options.folder / f"timeline-{name}.png"
-        outcomes = draw(decider, scenario, options.seed, path)
-        ntt = " ".join(
-            f"{value:.2f}(π{weight})"
-            for value, weight in zip(outcomes.ntt[0], outcomes.priority[0], strict=True)
-        )
-        checkpoints = int(np.sum(outcomes.checkpoints))
-        print(f"{path}: {checkpoints} checkpoints; NTT (priority) {ntt}")
+    try:
+        scenario = scenarios.get(options.scenario)
+        policy = agents.load(options.policy)
+        for name, decider in ((policy.name, policy), (REFERENCE, baselines.make(REFERENCE))):
+            path = options.folder / f"timeline-{name}.png"
+            outcomes = draw(decider, scenario, options.seed, path)
+            ntt = " ".join(
+                f"{value:.2f}(π{weight})"
+                for value, weight in zip(outcomes.ntt[0], outcomes.priority[0], strict=True)
+            )
+            checkpoints = int(np.sum(outcomes.checkpoints))
+            print(f"{path}: {checkpoints} checkpoints; NTT (priority) {ntt}")
+    except PremaError as error:
+        sys.exit(f"error: {error}")
+    except OSError as error:
+        sys.exit(f"error: cannot write to {options.folder}: {error.strerror}")
 
 
 if __name__ == "__main__":

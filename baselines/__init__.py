@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from baselines.ordering import Ordering
 from baselines.policy import Policy
-from baselines.registry import LEFT_OUT, PolicyInfo, describe, make, names
+from baselines.registry import LEFT_OUT, PolicyInfo, as_text, describe, make, names
 from baselines.table import Table
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Policy",
     "PolicyInfo",
     "Table",
+    "as_text",
     "describe",
     "make",
     "names",

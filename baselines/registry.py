@@ -154,13 +154,15 @@ def make(name: str, *, mechanisms: Sequence[str] | None = None, **parameters: ob
         given[key] = written
     defaults = _defaults(ordering_class)
     for key, value in given.items():
+        if not defaults:
+            raise ConfigError(f"{where} takes no parameters, given {key!r}")
         if key not in defaults:
             raise UnknownNameError("parameter", key, defaults, where)
         given[key] = _convert(value, defaults[key], f"parameter {key!r} of {where}")
     changed = {key: given[key] for key in defaults if key in given and given[key] != defaults[key]}
     full_name = base
     if changed:
-        full_name += ":" + ",".join(f"{key}={_as_text(value)}" for key, value in changed.items())
+        full_name += ":" + ",".join(f"{key}={as_text(value)}" for key, value in changed.items())
     return policy_class(full_name, ordering_class(**changed), mechanisms)
 
 
@@ -189,15 +191,15 @@ def _convert(value: object, default: object, what: str) -> object:
     kind, read = _READERS[type(default)]
     # A Python value takes the same way as text, so both are held to the same rules.
     try:
-        return read(value if isinstance(value, str) else _as_text(value))
+        return read(value if isinstance(value, str) else as_text(value))
     except (KeyError, ValueError):
         raise ConfigError(f"{what} must be {kind}, got {value!r}") from None
 
 
-def _as_text(value: object) -> str:
+def as_text(value: object) -> str:
     """A value as a name carries it: ``make(policy.name)`` makes the same policy again."""
     if isinstance(value, tuple | list):
-        return "/".join(map(_as_text, value))
+        return "/".join(map(as_text, value))
     if isinstance(value, bool):
         return str(value).lower()
     # repr keeps every digit; the plain float sheds NumPy's own notation.
@@ -206,7 +208,7 @@ def _as_text(value: object) -> str:
 
 # By the type of a parameter's default: what its text must be, and how it is read.
 _READERS: dict[type, tuple[str, Callable[[str], object]]] = {
-    bool: ("true or false", {"true": True, "false": False}.__getitem__),
+    bool: ("true or false", lambda text: {"true": True, "false": False}[text.lower()]),
     int: ("an integer", int),
     float: ("a number", float),
     str: ("text", str),

@@ -29,7 +29,9 @@ def policies() -> str:
     """Every policy: name, rule, parameters with their defaults, source."""
     rows = []
     for info in baselines.describe():
-        parameters = ", ".join(f"`{key}={_text(value)}`" for key, value in info.parameters.items())
+        parameters = ", ".join(
+            f"`{key}={baselines.as_text(value)}`" for key, value in info.parameters.items()
+        )
         rows.append((f"`{info.name}`", info.rule, parameters, info.source))
     return table(("policy", "rule", "parameters", "source"), rows)
 
@@ -70,14 +72,6 @@ def _match(text: str, name: str) -> re.Match[str]:
     if len(found) != 1:
         raise ValueError(f"{PAGE.name} has {len(found)} generated parts {name!r}, not 1")
     return found[0]
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return "/".join(map(_text, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ one plain line and exit status 2.
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import sys
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import prema_gym
-from prema_gym.errors import ConfigError, MissingExtraError, PremaError
+from prema_gym.errors import ConfigError, MissingExtraError, PremaError, UnknownNameError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,7 +35,7 @@ DEFAULT_POLICIES = (
     "static-prema,dynamic-sjf,dynamic-prema,kill-sjf,kill-prema,random,learned"
 )
 # Columns of a table that is not printed on a terminal, unless COLUMNS says otherwise.
-PIPE_WIDTH = 120
+PIPE_WIDTH = 132
 # What the comparison needs to show values and ratios side by side.
 FULL_WIDTH = 110
 
@@ -45,6 +46,7 @@ UsageProblem: type[typer.BadParameter] = next(
 
 app = typer.Typer(
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Schedule DNN tasks on a preemptible NPU: PREMA, classic and learned policies compared.",
@@ -230,9 +232,10 @@ def networks(
 @app.command()
 def policies(format: FormatOption = Format.table) -> None:
     """List the policies: rule, source, mechanisms, parameters."""
+    import baselines
     from prema_gym.listings import policy_rows
 
-    _show(policy_rows(_described()), format, leave_out=("mechanisms",))
+    _show(policy_rows(_described(), baselines.as_text), format, leave_out=("mechanisms",))
 
 
 @app.command()
@@ -261,8 +264,13 @@ def preemption(
 
 @app.command()
 def export(
-    policy: Annotated[str, typer.Argument(help="A shipped policy's name, or a run folder.")],
-    format: Annotated[str, typer.Option(help="onnx or torchscript.")] = "onnx",
+    policy: Annotated[
+        str, typer.Argument(help="A shipped policy's name, or path:FOLDER of a training run.")
+    ],
+    format: Annotated[
+        str | None,
+        typer.Option(help="onnx or torchscript; default: by the ending of --output, else onnx."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option(help="File; default: NAME.onnx or NAME.pt in this folder.")
     ] = None,
@@ -278,17 +286,36 @@ def export(
     from agents.export import export as write
     from agents.policy import LearnedPolicy
 
-    trained = agents.load(policy)
+    trained = agents.load(policy.removeprefix("path:"))
     if not isinstance(trained, LearnedPolicy):
         raise ConfigError(f"{policy} holds another network than ours: only ours can be exported")
-    ending = {"onnx": ".onnx", "torchscript": ".pt"}.get(format, "")
-    path = Path(trained.name + ending) if output is None else output
-    write(trained, path, format)
-    print(f"wrote {path}")
+    chosen = _export_format(format, output)
+    path = Path(trained.name + EXPORT_ENDINGS.get(chosen, "")) if output is None else output
+    write(trained, path, chosen)
+    print(f"wrote {path} ({chosen})")
+    print("deciding without the exported file, one thread, batch of 1:")
     deciders: dict[str, Decider] = {trained.name: trained}
     deciders["dynamic-prema"] = baselines.make("dynamic-prema")
     for name, microseconds in latencies_us(deciders).items():
         print(f"one decision of {name}: {microseconds:.0f} µs (quantum: {QUANTUM_US:.0f} µs)")
+
+
+EXPORT_ENDINGS = {"onnx": ".onnx", "torchscript": ".pt"}
+
+
+def _export_format(given: str | None, output: Path | None) -> str:
+    """The format asked for, or the one that a file's ending says."""
+    by_ending = {ending: name for name, ending in EXPORT_ENDINGS.items()}
+    ending = "" if output is None else output.suffix
+    if given is None:
+        if output is not None and ending not in by_ending:
+            raise ConfigError(
+                f"{output} does not say its format: end it in .onnx or .pt, or give --format"
+            )
+        return by_ending.get(ending, "onnx")
+    if by_ending.get(ending, given) != given and given in EXPORT_ENDINGS:
+        raise ConfigError(f"--format {given} and --output {output} disagree: leave one out")
+    return given
 
 
 @app.command()
@@ -305,11 +332,19 @@ def warmup() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; mistakes of the caller exit with status 2 and one line."""
     try:
-        status = app(args=arguments, standalone_mode=False)
+        given = sys.argv[1:] if arguments is None else list(arguments)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")  # a "±" that the encoding lacks
+        # Typer's own way to run would turn an interrupt and a closed pipe into exit codes.
+        command = typer.main.get_command(app)
+        with command.make_context("prema-gym", given) as context:
+            status = command.invoke(context)
         sys.stdout.flush()
+    except typer.Exit as stop:
+        status = stop.exit_code
     except UsageProblem as error:
-        given = shlex.join(sys.argv[1:] if arguments is None else arguments)
-        _fail(f"{error.format_message()} (given: {given})")
+        typed = shlex.join(sys.argv[1:] if arguments is None else arguments)
+        _fail(f"{error.format_message()} (given: {typed})")
     except PremaError as error:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
@@ -354,8 +389,11 @@ def _policies(text: str, relative_to: str) -> dict[str, Decider]:
     import agents
     import baselines
 
-    everyone = [*baselines.names(), *agents.names()]
-    names = everyone if text.strip() == "all" else split_names(text)
+    names = split_names(text)
+    if "all" in names:
+        everyone = [*baselines.names(), *agents.names()]
+        at = names.index("all")
+        names[at : at + 1] = [name for name in everyone if name not in names]
     if relative_to not in names:
         names.insert(0, relative_to)
     made: dict[str, Decider] = {}
@@ -389,7 +427,17 @@ def make_policy(name: str) -> Decider:
     from prema_gym.simulator.observation import MECHANISMS
 
     if name.startswith("path:"):
-        return agents.load(name.removeprefix("path:"))
+        path = Path(name.removeprefix("path:"))
+        if name == "path:" or not path.exists():
+            raise ConfigError(f"{name} names no file or folder: give path:FOLDER or path:FILE")
+        return agents.load(path)
+    base, _, parameters = name.partition(":")
+    optima = clairvoyant.names()
+    everyone = (*baselines.names(), *agents.names(), *optima)
+    if base not in (*everyone, *baselines.LEFT_OUT):
+        raise UnknownNameError("policy", base, everyone, note="see `prema-gym policies`")
+    if parameters and base not in baselines.names():
+        raise ConfigError(f"policy {base!r} takes no parameters, given {parameters!r}")
     if name in agents.names():
         return agents.load(name)
     if name.startswith(clairvoyant.PREFIX):
@@ -433,8 +481,12 @@ def _console() -> Console:
     """Standard output as Rich sees it: as wide as the terminal, or as COLUMNS says."""
     from rich.console import Console
 
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            raise
+
     fixed = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
-    return Console(width=fixed)
+    return Output(width=fixed)
 
 
 @contextmanager

@@ -42,7 +42,12 @@ class UnknownNameError(ConfigError):
         hint = f"; did you mean {near[0]!r}?" if near else ""
         place = f" in {where}" if where else ""
         tail = f"; {note}" if note else ""
-        super().__init__(f"unknown {kind} {given!r}{place}{hint} (known: {', '.join(names)}){tail}")
+        # Of many names the near ones say more than all of them.
+        known = "" if near and len(names) > _MOST_LISTED else f" (known: {', '.join(names)})"
+        super().__init__(f"unknown {kind} {given!r}{place}{hint}{known}{tail}")
+
+
+_MOST_LISTED = 20
 
 
 class WorkloadError(PremaError, ValueError):

@@ -34,6 +34,7 @@ from prema_gym.metrics import (
 from prema_gym.results import Estimate, Evaluation, PolicyResult
 from prema_gym.runs import Decider, mechanisms_of, outcomes_of, run_policy
 from prema_gym.simulator.simulator import DEFAULT_SLOTS, SchedulerOptions, Simulator
+from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
@@ -73,7 +74,7 @@ Progress = Callable[[int, int], None]
 
 
 def evaluate(
-    scenario: Scenario,
+    scenario: Scenario | str | os.PathLike[str],
     policies: Mapping[str, Decider],
     *,
     workloads: int = DEFAULT_WORKLOADS,
@@ -92,7 +93,7 @@ def evaluate(
     """Run every policy on the same workloads and summarise with bootstrap intervals.
 
     Args:
-        scenario: What is drawn, and the machine.
+        scenario: What is drawn, and the machine; a registered name or a TOML file stand for it.
         policies: Deciders by the name the report uses.
         workloads: Number of workloads, from 1 to ``MAX_WORKLOADS``.
         seed: Workload i is drawn from seed + i; the intervals' resamples from ``seed`` too.
@@ -112,6 +113,10 @@ def evaluate(
         ConfigError: No policy, no workload, or a policy that cannot be evaluated.
         UnknownNameError: ``relative_to`` is not in ``policies``.
     """
+    if not isinstance(scenario, Scenario):
+        scenario = scenarios.get(scenario)
+    if not isinstance(policies, Mapping):
+        raise ConfigError(f"policies must be policies by name, a mapping, given {policies!r}")
     if not policies:
         raise ConfigError("evaluate needs at least one policy, given none")
     if relative_to not in policies:
@@ -164,7 +169,10 @@ def evaluate(
     for result in results.values():
         for name, best in optimum.items():
             found = result.metrics[name].mean
-            result.regret[name] = float(regret(GOALS[name].objective, found, best))
+            # What is left undone costs nothing in some metrics: no distance from the optimum then.
+            whole = result.unfinished == 0
+            away = float(regret(GOALS[name].objective, found, best)) if whole else math.nan
+            result.regret[name] = away
     settings = {
         "scenario": _portable(scenario),
         "policies": list(policies),

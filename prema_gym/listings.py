@@ -6,7 +6,7 @@ prints as a table, JSON or CSV. Times in milliseconds or microseconds, sizes in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import Protocol
 
@@ -116,15 +116,20 @@ def scenario_rows() -> Rows:
     return rows
 
 
-def policy_rows(described: Iterable[Described]) -> Rows:
-    """One row a policy: name, rule, source, parameters with their defaults."""
+def policy_rows(described: Iterable[Described], as_text: Callable[[object], str]) -> Rows:
+    """One row a policy: name, rule, source, parameters with their defaults.
+
+    Args:
+        described: The policies.
+        as_text: A parameter's value as one types it.
+    """
     return [
         {
             "policy": policy.name,
             "rule": policy.rule,
             "source": policy.source,
             "mechanisms": policy.mechanisms,
-            "parameters": [f"{key}={value}" for key, value in policy.parameters.items()],
+            "parameters": [f"{key}={as_text(value)}" for key, value in policy.parameters.items()],
         }
         for policy in described
     ]

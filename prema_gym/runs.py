@@ -70,7 +70,16 @@ class Played(Protocol):
 
 
 def mechanisms_of(policy: Decider) -> tuple[str, ...]:
-    """Return the mechanisms a policy's actions index."""
+    """Return the mechanisms a policy's actions index.
+
+    Raises:
+        ConfigError: What was given is no policy, or its mechanisms are none.
+    """
+    if isinstance(policy, type) or not callable(getattr(policy, "predict", None)):
+        raise ConfigError(
+            f"a policy is an object with a method predict (baselines.make(name), say), "
+            f"given {policy!r}"
+        )
     return check_mechanisms(getattr(policy, "mechanisms", ("checkpoint",)))
 
 

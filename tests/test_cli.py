@@ -5,14 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+import baselines
 from prema_gym import cli
 
+COMMAND = (sys.executable, "-c", "from prema_gym.cli import main; main()")
 FAST = ["evaluate", "--policies", "np-fcfs,dynamic-prema", "--workloads", "3"]
 
 
@@ -142,8 +148,15 @@ def test_more_tasks_than_the_optimum_takes_is_one_line(
 @pytest.mark.parametrize(
     ("arguments", "needles"),
     [
-        (("evaluate", "--policies", "clairvoyant-ant"), ("'ant'", "'antt'")),
-        (("evaluate", "--policies", "path:nowhere"), ("nowhere",)),
+        (
+            ("evaluate", "--policies", "clairvoyant-ant"),
+            ("'clairvoyant-ant'", "did you mean 'clairvoyant-antt'", "`prema-gym policies`"),
+        ),
+        (("evaluate", "--policies", "path:nowhere"), ("nowhere", "no file or folder")),
+        (("evaluate", "--policies", "path:"), ("no file or folder",)),
+        (("evaluate", "--policies", "learnd"), ("'learnd'", "did you mean 'learned'")),
+        (("evaluate", "--policies", "learned:x=1"), ("'learned'", "takes no parameters")),
+        (("evaluate", "--policies", "np-fcfs:levels=1"), ("'np-fcfs'", "takes no parameters")),
         (("evaluate", "--per-workload"), ("--per-workload", "--format")),
         (("evaluate", "--output", __file__), ("not a folder",)),
         (("evaluate", "--slots", "1000000000000"), ("slots", "4096")),
@@ -312,3 +325,70 @@ def test_learned_policies_are_compared_on_test_seeds_only(
         assert "test seeds are 0 to 999999999, given 999999999 to 1000000000" in err
     status, *_ = run(capsys, "evaluate", "--policies", "np-fcfs", *arguments[3:])
     assert status == 0
+
+
+def test_all_may_stand_among_others(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(
+        capsys, "evaluate", "--policies", "clairvoyant-antt,all,dysta:beta=0.05",
+        "--workloads", "1", "--format", "json",
+    )  # fmt: skip
+    names = list(json.loads(out)["policies"])
+    assert {"clairvoyant-antt", "learned", "dysta", "dysta:beta=0.05", "np-fcfs"} <= set(names)
+    assert len(names) == len(set(names))
+
+
+def test_parameters_are_listed_as_one_types_them(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "policies", "--format", "json")
+    listed = {row["policy"]: row["parameters"] for row in json.loads(out)}
+    assert "levels=1/3/9" in listed["np-prema"]
+    for name in baselines.names():
+        written = ",".join(listed[name])
+        assert baselines.make(f"{name}:{written}" if written else name).name == name
+    assert baselines.make("np-prema:strict=TRUE").parameters["strict"] is True
+
+
+def test_a_reader_that_goes_away_is_no_failure() -> None:
+    command = shlex.join([*COMMAND, "evaluate", "--policies", "np-fcfs", "--workloads", "2"])
+    done = subprocess.run(
+        ["bash", "-c", f"{command} | head -1; echo ${{PIPESTATUS[0]}}"],
+        capture_output=True, text=True, cwd=Path(__file__).parents[1],
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == "0", done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_says_that_it_stopped() -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "evaluate", "--workloads", "50000"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1],
+    )  # fmt: skip
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors.strip()) == (130, "stopped")
+
+
+def test_an_encoding_without_the_signs_is_no_failure() -> None:
+    done = subprocess.run(
+        [*COMMAND, "evaluate", "--policies", "np-fcfs", "--workloads", "2"],
+        capture_output=True, cwd=Path(__file__).parents[1],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert b"np-fcfs" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needle"),
+    [
+        (("--output", "net.txt"), "does not say its format"),
+        (("--output", "net.pt", "--format", "onnx"), "disagree"),
+        (("--format", "tflite"), "unknown format 'tflite'"),
+    ],
+)
+def test_a_file_to_export_to_says_its_format(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], needle: str
+) -> None:
+    status, _, err = run(capsys, "export", "learned", *arguments)
+    assert status == 2
+    assert needle in err

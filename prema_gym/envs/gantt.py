@@ -21,6 +21,7 @@ WIDTH_INCHES = 10.0
 ROW_INCHES = 0.38
 MARGIN_INCHES = 1.5  # title, time axis and legend
 DPI = 100
+MOST_LINES = 25  # switches of one kind that a task's bar still shows at full height
 
 # Okabe and Ito's palette, told apart by colour-blind readers too. Bars darken with priority.
 _PRIORITY_COLOURS = ("#56B4E9", "#0072B2", "#003A5C")
@@ -77,7 +78,9 @@ def _draw_task(axes: Axes, row: int, task: TaskView, colour: str) -> None:
         (task.restores, _RESTORE_COLOUR),
     ):
         middles = [(start + end) / 2 for start, end in slices]
-        axes.vlines(middles, row - 0.42, row + 0.42, color=shade, linewidth=1.2, zorder=3)
+        # Many would cover the bar they stand on: ticks below it instead.
+        top, width = (row - 0.42, 1.2) if len(middles) <= MOST_LINES else (row + 0.3, 0.6)
+        axes.vlines(middles, top, row + 0.42, color=shade, linewidth=width, zorder=3)
     axes.plot(task.arrival_ms, row, ">", color="black", markersize=5)
     if task.finished:
         axes.plot(task.end_ms, row, "o", color="black", markersize=4)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("cma")
@@ -306,11 +307,42 @@ def test_a_line_that_is_no_evaluation_is_named(tiny_toml: Path, tmp_path: Path) 
         ({"evolution": {"sgima": 1.0}}, "did you mean 'sigma'"),
         ({"gradient": {"emphasis": {"fair": 1.0}}}, "unknown metric 'fair'"),
         ({"gradient": {"policy": "cnn"}}, "unknown policy 'cnn'"),
+        ({"algo": "es", "gradient": {"policy": "mlp"}}, "policy 'mlp' does nothing with algo 'es'"),
+        ({"algo": "es", "device": "cuda"}, "device 'cuda' does nothing with algo 'es'"),
     ],
 )
 def test_wrong_settings_say_what_is_wrong(change: dict[str, object], message: str) -> None:
     with pytest.raises((ConfigError, UnknownNameError), match=message):
         TrainSettings.from_dict(change)
+
+
+def test_a_device_that_is_not_there_is_refused(tiny_toml: Path, tmp_path: Path) -> None:
+    for device in ("nonsense", *(() if torch.cuda.is_available() else ("cuda",))):
+        with pytest.raises(ConfigError, match=f"device '{device}' cannot be used here") as error:
+            training.train(tmp_path / device, small("a2c", tiny_toml, device=device))
+        assert "\n" not in str(error.value)
+
+
+def test_a_folder_with_other_things_is_left_alone(tiny_toml: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ConfigError, match="holds other files"):
+        training.train(tmp_path, small("es", tiny_toml))
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_resumed_run_takes_no_other_settings(
+    tiny_toml: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sys.path.insert(0, str(ROOT))
+    import train
+
+    run = tmp_path / "run"
+    training.train(run, small("es", tiny_toml))
+    assert train.main(["--resume", str(run), "--algo", "ppo", "--num-envs", "4"]) == 2
+    assert "not --algo, --num-envs" in capsys.readouterr().err
+    (run / "config.toml").write_text("")
+    assert train.main(["--resume", str(run)]) == 2
+    assert "config.toml is damaged: it is empty" in capsys.readouterr().err
 
 
 def test_settings_survive_a_file(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_the_name_carries_what_differs_from_the_defaults_and_makes_the_same_agai
             "np-prema:stict=true",
             "unknown parameter 'stict' in policy 'np-prema'; did you mean 'strict'",
         ),
-        ("np-fcfs:seed=1", "unknown parameter 'seed' in policy 'np-fcfs'"),
+        ("np-fcfs:seed=1", "policy 'np-fcfs' takes no parameters, given 'seed'"),
         ("np-prema:strict", "read key=value,key=value, got 'strict'"),
         ("np-prema:strict=", "read key=value,key=value, got 'strict='"),
         ("np-prema:=true", "read key=value,key=value, got '=true'"),
