@@ -21,7 +21,7 @@ WIDTH_INCHES = 10.0
 ROW_INCHES = 0.38
 MARGIN_INCHES = 1.5  # title, time axis and legend
 DPI = 100
-MOST_LINES = 25  # switches of one kind that a task's bar still shows at full height
+MOST_LINES = 6  # switches of one kind that a bar shows at full height and can still be seen
 
 # Okabe and Ito's palette, told apart by colour-blind readers too. Bars darken with priority.
 _PRIORITY_COLOURS = ("#56B4E9", "#0072B2", "#003A5C")
