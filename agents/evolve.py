@@ -86,13 +86,18 @@ class _Loop:
             str(self._folder.tensorboard), purge_step=search.decisions + 1
         ) as self._writer:
             between = search.state()
+            self._folder.save_state(between)  # before there is anything to lose
             try:
                 while search.decisions < settings.timesteps:
                     self._log(search.step())
-                    between = search.state()
                     if search.decisions >= min(due, settings.timesteps):
                         due = (search.decisions // settings.eval_every + 1) * settings.eval_every
                         self._validate()
+                    # Not sooner: a validation that is broken off is due again, and so is the
+                    # generation before it.
+                    between = search.state()
+                if not self._folder.rows():
+                    self._validate()
             finally:
                 # Also on an interrupt: a half-bred generation is forgotten, and a resumed run
                 # breeds it again, to the bit.

@@ -14,6 +14,7 @@ import json
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ from agents.scorer import Weights, shape_of
 from prema_gym.atomic import write_atomically
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import MECHANISMS, column_names
+
+# What NumPy and `json` raise at bytes that mean nothing; an array's header is parsed as Python.
+_DAMAGED = (ValueError, KeyError, TypeError, EOFError, SyntaxError, TokenError, zipfile.BadZipFile)
 
 FORMAT = 1
 """Version of the layout; raised whenever an old file would be misread."""
@@ -66,7 +70,7 @@ def load_weights(path: Path) -> tuple[Weights, dict[str, Any]]:
             weights = Weights(
                 *(np.ascontiguousarray(file[name], dtype=np.float32) for name in Weights._fields)
             )
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (*_DAMAGED, OSError) as error:
         raise ConfigError(
             f"{path} is damaged or not a trained scheduler ({type(error).__name__}: {error})"
         ) from None

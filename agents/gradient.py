@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import pickle
 import random
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -309,9 +310,12 @@ def _restored_model(settings: TrainSettings, env: VecEnv, state: dict[str, Any])
     monitor.unwrapped.set_state(state["episodes"]["copies"])
     monitor.episode_returns = state["episodes"]["returns"]
     monitor.episode_lengths = state["episodes"]["lengths"]
-    model = kind.load(
-        io.BytesIO(state["model"]), env=env, device=settings.device, force_reset=False
-    )
+    try:
+        model = kind.load(
+            io.BytesIO(state["model"]), env=env, device=settings.device, force_reset=False
+        )
+    except (ValueError, KeyError, RuntimeError, EOFError, zipfile.BadZipFile) as error:
+        raise ConfigError(f"the run's state is damaged ({error})") from None
     if isinstance(model, DQN):
         model.replay_buffer = pickle.loads(state["replay"])
     model.action_space.np_random.bit_generator.state = state["exploration"]

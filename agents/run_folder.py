@@ -86,8 +86,18 @@ class RunFolder:
 
     @property
     def was_saved(self) -> bool:
-        """Whether there is a state to resume from; otherwise nothing was done yet."""
-        return self._state.exists()
+        """Whether there is a state to resume from; otherwise nothing was done yet.
+
+        Raises:
+            ConfigError: There are evaluations, but no state.
+        """
+        if self._state.exists():
+            return True
+        if self.evaluations.exists():  # states are saved first
+            raise ConfigError(
+                f"{self.path} is damaged: it holds evaluations and no {self._state.name}"
+            )
+        return False
 
     def _note_start(self, timesteps: int) -> None:
         """Add a start to ``run.json``: when, with what, from which source."""
@@ -142,18 +152,27 @@ class RunFolder:
     def resumed(self, timesteps: int) -> None:
         """Note a resumption, and drop evaluations later than where it starts."""
         self._note_start(timesteps)
-        rows = [row for row in self.rows() if int(row["timesteps"]) <= timesteps]
-        if rows:
-            self._write_rows(rows)
+        rows = self.rows()
+        kept = [row for row in rows if int(row["timesteps"]) <= timesteps]
+        if kept:
+            self._write_rows(kept)
+        elif rows:
+            self.evaluations.unlink()
 
     def rows(self) -> list[dict[str, str]]:
         """The evaluations so far."""
         if not self.evaluations.exists():
             return []
-        text = self.evaluations.read_text(encoding="utf-8")
+        try:
+            text = self.evaluations.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{self.evaluations} is damaged ({error})") from None
         if not text.endswith("\n"):
             raise ConfigError(f"{self.evaluations} is damaged: its last line has no end")
-        rows = list(csv.DictReader(io.StringIO(text)))
+        reader = csv.DictReader(io.StringIO(text))
+        rows = list(reader)
+        if not rows or "timesteps" not in (reader.fieldnames or ()):
+            raise ConfigError(f"{self.evaluations} is damaged: it holds no evaluation")
         for line, row in enumerate(rows, start=2):
             try:
                 int(row["timesteps"]), [float(value) for value in row.values()]

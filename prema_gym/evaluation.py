@@ -113,12 +113,16 @@ def evaluate(
         ConfigError: No policy, no workload, or a policy that cannot be evaluated.
         UnknownNameError: ``relative_to`` is not in ``policies``.
     """
-    if not isinstance(scenario, Scenario):
+    if isinstance(scenario, str | os.PathLike):
         scenario = scenarios.get(scenario)
+    if not isinstance(scenario, Scenario):
+        raise ConfigError(f"scenario must be a Scenario, a name or a file, given {scenario!r}")
     if not isinstance(policies, Mapping):
         raise ConfigError(f"policies must be policies by name, a mapping, given {policies!r}")
     if not policies:
         raise ConfigError("evaluate needs at least one policy, given none")
+    if not isinstance(relative_to, str):
+        raise ConfigError(f"relative_to must be a policy's name, given {relative_to!r}")
     if relative_to not in policies:
         raise UnknownNameError("policy", relative_to, policies, "relative_to")
     threads = (os.cpu_count() or 1) if threads is None else threads
@@ -126,9 +130,15 @@ def evaluate(
         ("workloads", workloads),
         ("resamples", resamples),
         ("threads", threads),
+        ("slots", slots),
+        ("max_decisions", 1 if max_decisions is None else max_decisions),
+        ("seed", seed),
     ):
-        if value < 1:
-            raise ConfigError(f"{name} must be at least 1, given {value}")
+        if isinstance(value, bool) or not isinstance(value, int | np.integer):
+            raise ConfigError(f"{name} must be a whole number, given {value!r}")
+        if value < 1 and (name != "seed" or value < 0):
+            least = 0 if name == "seed" else 1
+            raise ConfigError(f"{name} must be at least {least}, given {value}")
     if workloads > MAX_WORKLOADS:
         raise ConfigError(f"workloads must be at most {MAX_WORKLOADS}, given {workloads}")
     options = SchedulerOptions() if options is None else options

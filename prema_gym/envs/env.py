@@ -256,9 +256,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         Raises:
             ConfigError: The state is of an environment with other sizes.
         """
-        if not self._episodes.rngs:
-            self._episodes.rngs = [self.np_random]
-        self._episodes.set_state(state)
+        self._episodes.set_state(state, [self.np_random])
 
     def render(self) -> str | NDArray[np.uint8] | None:
         """Show the episode so far, in the way that ``render_mode`` says.

@@ -8,8 +8,9 @@ own, and what happens in a copy depends on its seed and actions alone.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -30,6 +31,11 @@ from prema_gym.simulator.state import State
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.workload import empty_arrays
 
+MOST_COPIES = 10**6  # of eight tasks and slots each: some three gigabytes
+
+SHOWN_ONLY = ("strict", "render_mode", "record_timeline")
+"""Settings that change nothing about what is played; a timeline is checked by the simulator."""
+
 _INT64 = np.dtype(np.int64)
 _NOBODY: IntArray = np.empty(0, np.int64)
 
@@ -49,6 +55,7 @@ class EpisodesState(NamedTuple):
     totals: LedgerState
     over: NDArray[np.bool_]
     generators: tuple[Mapping[str, Any], ...]
+    settings: EnvSettings
 
 
 class Episodes:
@@ -71,7 +78,7 @@ class Episodes:
         self, settings: EnvSettings, num_envs: int, threads: int = 1, *, fresh: bool = False
     ) -> None:
         self.settings = settings
-        self.num_envs = whole_number("num_envs", num_envs)
+        self.num_envs = whole_number("num_envs", num_envs, most=MOST_COPIES)
         self.fresh = fresh
         self.threads = min(whole_number("threads", threads), self.num_envs)
         self.catalog = compile_scenario(settings.checked_scenario)
@@ -82,6 +89,7 @@ class Episodes:
         )
         self.simulator = self._new_simulator(self._source.max_tasks)
         self.ledger = Ledger(settings.checked_reward, self.num_envs)
+        self._agreed = settings  # whose states are known to fit
         self._nobody = Restarts(empty_arrays(1, 1), _NOBODY)
         self.rngs: list[np.random.Generator] = []
         self.over = np.zeros(self.num_envs, np.bool_)
@@ -119,6 +127,8 @@ class Episodes:
             WorkloadError: A workload that does not fit.
         """
         source = self._source
+        if options is not None and not isinstance(options, Mapping):
+            raise ConfigError(f"options must be a dict or None, got {options!r}")
         if options:
             source = source_from_options(options, self.catalog, self.num_envs)
         if source.max_tasks > self.simulator.max_tasks:
@@ -235,36 +245,73 @@ class Episodes:
             totals=self.ledger.get_state(),
             over=self.over.copy(),
             generators=tuple(rng.bit_generator.state for rng in self.rngs),
+            settings=self.settings,
         )
 
-    def set_state(self, state: EpisodesState) -> None:
+    def set_state(
+        self, state: EpisodesState, rngs: Sequence[np.random.Generator] | None = None
+    ) -> None:
         """Continue from a copy made by :meth:`get_state` with the same settings.
 
+        Args:
+            state: The copy.
+            rngs: Generators to go on with where there was no reset yet; default: new ones.
+
         Raises:
-            ConfigError: The state has other sizes. Nothing has changed then.
+            ConfigError: It is no state, or was made with other settings, sizes or generators, or
+                before a reset. Nothing has changed then.
         """
-        if len(state.generators) != len(self.rngs):
+        if not isinstance(state, EpisodesState):
+            raise ConfigError(f"a state is what get_state() returned, given {state!r}")
+        if state.settings is not self._agreed:
+            self._check_settings(state.settings)
+        if len(state.generators) != self.num_envs:
             raise ConfigError(
-                f"the state has {len(state.generators)} generators, expected {len(self.rngs)}: it "
+                f"the state has {len(state.generators)} generators, expected {self.num_envs}: it "
                 "was made before a reset or with another number of copies"
             )
-        max_tasks = state.simulation.task.shape[1]
+        if not self.rngs:
+            rngs = [np.random.default_rng() for _ in self.everyone] if rngs is None else rngs
+        else:
+            rngs = self.rngs
+        for rng, generator in zip(rngs, state.generators, strict=True):
+            own = type(rng.bit_generator).__name__
+            if generator["bit_generator"] != own:
+                raise ConfigError(
+                    f"the state's generator is a {generator['bit_generator']}, here it is a {own}"
+                )
+        self._restore(state.simulation, state.totals, state.over)
+        self._agreed = state.settings
+        self.rngs = list(rngs)
+        for rng, generator in zip(rngs, state.generators, strict=True):
+            rng.bit_generator.state = generator
+
+    def _check_settings(self, other: EnvSettings) -> None:
+        """Refuse a state of an environment in which another game is played."""
+        for field in fields(EnvSettings):
+            given, own = getattr(other, field.name), getattr(self.settings, field.name)
+            if field.name not in SHOWN_ONLY and given != own:
+                raise ConfigError(
+                    f"the state was made with another {field.name} than this environment has"
+                )
+
+    def _restore(self, simulation: State, totals: LedgerState, over: NDArray[np.bool_]) -> None:
+        """Continue from what was copied; raises before it changes anything."""
+        max_tasks = simulation.task.shape[1]
         if max_tasks < self._source.max_tasks:
             raise ConfigError(
                 f"the state was made for workloads of at most {max_tasks} tasks; here they have "
                 f"up to {self._source.max_tasks}"
             )
-        self.ledger.check_state(state.totals)
+        self.ledger.check_state(totals)
         simulator = self.simulator
         if max_tasks != simulator.max_tasks:  # a reset's options may have asked for more room
             simulator = self._new_simulator(max_tasks)
-        simulator.set_state(state.simulation)  # raises before it changes anything
+        simulator.set_state(simulation)
         self.simulator = simulator
-        self.ledger.set_state(state.totals)
-        self.over = state.over.copy()
+        self.ledger.set_state(totals)
+        self.over = over.copy()
         self.num_over = int(self.over.sum())
-        for rng, generator in zip(self.rngs, state.generators, strict=True):
-            rng.bit_generator.state = generator
 
     def _resize(self, max_tasks: int) -> None:
         """Make room for longer workloads, keeping every copy where it is."""
@@ -299,9 +346,22 @@ def _rebuild(
 ) -> Episodes:
     """Undo :meth:`Episodes.__reduce__`, in a copy or in another process."""
     episodes = Episodes(settings, num_envs, threads, fresh=fresh)
-    episodes.set_state(EpisodesState(simulation, totals, over, ()))
+    episodes._restore(simulation, totals, over)
     episodes.rngs = rngs
     return episodes
+
+
+def refuse_over(state: EpisodesState) -> None:
+    """Refuse a state with episodes that are over, where nothing would start them anew.
+
+    Raises:
+        ConfigError: There is one.
+    """
+    if isinstance(state, EpisodesState) and state.over.any():
+        raise ConfigError(
+            "the state has copies that are over and wait for their next step; here they start "
+            "anew in the step they end in"
+        )
 
 
 def observation_space(slots: int) -> spaces.Box:

@@ -150,7 +150,10 @@ def real_number(value: object) -> float | None:
     """Return a number of Python's or NumPy's as a float; None for anything else."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         return None
-    return None if isinstance(value, np.complexfloating) else float(value)
+    try:
+        return None if isinstance(value, np.complexfloating) else float(value)
+    except OverflowError:
+        return None
 
 
 def energy_total(simulator: Simulator) -> FloatArray:

@@ -14,7 +14,14 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym.envs.episodes import Episodes, EpisodesState, Step, action_space, observation_space
+from prema_gym.envs.episodes import (
+    Episodes,
+    EpisodesState,
+    Step,
+    action_space,
+    observation_space,
+    refuse_over,
+)
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import EnvSettings
 from prema_gym.envs.vector import RENDER_MODES
@@ -158,8 +165,7 @@ class PremaNPUVecEnv(VecEnv):
         Raises:
             ConfigError: The state is of an environment with other sizes.
         """
-        if not self._episodes.rngs:
-            self._episodes.rngs = [np.random.default_rng() for _ in range(self.num_envs)]
+        refuse_over(state)
         self._episodes.set_state(state)
 
     def close(self) -> None:

@@ -97,6 +97,8 @@ def given_source(workload: WorkloadLike, catalog: Catalog, num_envs: int) -> Giv
     batch = WorkloadBatch.of([workload]) if isinstance(workload, Workload) else workload
     if len(batch) not in (1, num_envs):
         raise WorkloadError(f"a batch of {len(batch)} workloads for {num_envs} copies")
+    # A copy: compiled code trusts what was checked here.
+    batch = WorkloadBatch(**{name: np.array(a) for name, a in batch.arrays._asdict().items()})
     catalog.check(batch)
     return Given(batch)
 

@@ -12,7 +12,14 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from prema_gym.envs.episodes import Episodes, EpisodesState, Step, action_space, observation_space
+from prema_gym.envs.episodes import (
+    Episodes,
+    EpisodesState,
+    Step,
+    action_space,
+    observation_space,
+    refuse_over,
+)
 from prema_gym.envs.records import OnDemand, Records, spread
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import EnvSettings
@@ -145,7 +152,13 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         return self._episodes.simulator.legal()
 
     def timeline(self, copy: int) -> IntArray:
-        """Return who ran when in one copy's episode so far; see `PremaNPUEnv.timeline`."""
+        """Return who ran when in one copy's episode so far; see `PremaNPUEnv.timeline`.
+
+        Raises:
+            ConfigError: There is no such copy, or no timeline is kept.
+        """
+        if not 0 <= copy < self.num_envs:
+            raise ConfigError(f"copies are 0 to {self.num_envs - 1}, given {copy}")
         return self._episodes.simulator.timeline(copy)
 
     def get_state(self) -> EpisodesState:
@@ -158,8 +171,8 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         Raises:
             ConfigError: The state is of an environment with other sizes.
         """
-        if not self._episodes.rngs:
-            self._episodes.rngs = [np.random.default_rng() for _ in range(self.num_envs)]
+        if self._mode is AutoresetMode.SAME_STEP:
+            refuse_over(state)
         self._episodes.set_state(state)
 
     def render(self) -> tuple[Any, ...] | None:

@@ -59,7 +59,9 @@ class SchedulerOptions:
 
     def __post_init__(self) -> None:
         if self.token_wait not in TOKEN_WAITS:
-            raise UnknownNameError("token_wait", self.token_wait, TOKEN_WAITS, "SchedulerOptions")
+            raise UnknownNameError(
+                "token_wait", str(self.token_wait), TOKEN_WAITS, "SchedulerOptions"
+            )
 
 
 def check_mechanisms(mechanisms: Sequence[str]) -> tuple[str, ...]:
@@ -158,10 +160,11 @@ class Simulator:
         """Look the compiled code up once for the types of this simulator's arrays."""
         fixed = self.engine_arguments
         self._advance: Any = None
+        self._show: Any = None
         self._start = direct(engine.start, *fixed, empty_arrays(1, 1), self._all_rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        bound = ("_advance", "_start")
+        bound = ("_advance", "_start", "_show")
         return {name: value for name, value in self.__dict__.items() if name not in bound}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -251,8 +254,12 @@ class Simulator:
             WorkloadError: Another number of workloads than environments, too many tasks, or
                 costs that this catalog does not confirm.
         """
-        given = self._all_rows if envs is None else envs
-        rows = np.ascontiguousarray(given, np.int64).reshape(-1)
+        given = self._all_rows if envs is None else np.asarray(envs).reshape(-1)
+        if given.size and given.dtype.kind not in "iu":
+            raise WorkloadError(f"environments are whole numbers, given {given.dtype}: {envs!r}")
+        rows = np.ascontiguousarray(given, np.int64)
+        if len(np.unique(rows)) != len(rows):
+            raise WorkloadError(f"an environment is named twice: {rows.tolist()}")
         arrays = workloads.arrays
         if arrays.num_tasks.shape[0] != rows.shape[0]:
             raise WorkloadError(
@@ -363,8 +370,14 @@ class Simulator:
         """
         env, task, slots, observation, mask, timeline = self._state
         anew = State(env, task, slots, np.empty_like(observation), np.empty_like(mask), timeline)
-        engine.show(anew, self.catalog.table, self._options)
+        self._write_tables(anew)
         return anew.observation
+
+    def _write_tables(self, state: State) -> None:
+        arguments = (state, self.catalog.table, self._options)
+        if self._show is None:
+            self._show = direct(engine.show, *arguments)
+        self._show(*arguments)
 
     def occupants(self, env: int = 0) -> NDArray[np.int64]:
         """Index of the task in each slot of one environment, NONE where there is none: (S,)."""
@@ -389,3 +402,5 @@ class Simulator:
             kept = "none" if self.record_timeline else "one"
             raise ConfigError(f"the state was made with another record_timeline: it has {kept}")
         self._state = state.copy()
+        # Tables follow from the rest; those handed out may have been written into since.
+        self._write_tables(self._state)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -8,6 +9,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -192,6 +194,49 @@ def test_a_run_broken_off_and_resumed_is_the_same_as_one_in_one_go(
         }
 
 
+@pytest.mark.parametrize("how", ["interrupted", "killed"])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("which", [1, 2])
+@pytest.mark.parametrize("algo", ["es", "a2c"])
+def test_a_validation_broken_off_is_made_good(
+    algo: str,
+    which: int,
+    when: str,
+    how: str,
+    tiny_toml: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The stop comes just before or just after the line of the first or second evaluation."""
+    settings = small(algo, tiny_toml, timesteps=768)
+    training.train(tmp_path / "whole", settings)
+    write, calls = RunFolder.add_evaluation, []
+
+    def break_off(self: RunFolder, *arguments: Any) -> None:
+        calls.append(1)
+        if when == "after":
+            write(self, *arguments)
+        if len(calls) == which:
+            if how == "killed":
+                monkeypatch.setattr(RunFolder, "save_state", lambda *_: None)
+            raise KeyboardInterrupt
+        if when == "before":
+            write(self, *arguments)
+
+    monkeypatch.setattr(RunFolder, "add_evaluation", break_off)
+    with pytest.raises(KeyboardInterrupt):
+        training.train(tmp_path / "parts", settings)
+    monkeypatch.undo()
+    training.resume(tmp_path / "parts")
+    whole, parts = (RunFolder(tmp_path / name) for name in ("whole", "parts"))
+    steps = [[row["timesteps"] for row in folder.rows()] for folder in (whole, parts)]
+    assert steps[0] == steps[1]
+    for name in ("best.npz", *(["average.npz"] if algo == "es" else [])):
+        one, two = (agents.load(folder.path / name) for folder in (whole, parts))
+        for first, second in zip(one.weights, two.weights, strict=True):  # type: ignore[union-attr]
+            assert np.array_equal(first, second), name
+
+
 def test_the_learning_rate_continues_after_a_resume(tiny_toml: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     training.train(run, small("maskable-ppo", tiny_toml, timesteps=1024))
@@ -286,6 +331,34 @@ def test_half_a_file_of_a_run_is_one_clear_line(
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("content", [b"5\n", b"[]\n", b"\xff\n", b""])
+def test_evaluations_that_are_none_are_damage(
+    content: bytes, tiny_toml: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    training.train(run, small("es", tiny_toml))
+    (run / "evaluations.csv").write_bytes(content)
+    with pytest.raises(ConfigError, match=r"evaluations\.csv is damaged"):
+        training.resume(run, timesteps=1024)
+    (run / "last.state").unlink()
+    for again in (
+        lambda: training.resume(run),
+        lambda: training.train(run, small("es", tiny_toml)),
+    ):
+        with pytest.raises(ConfigError, match=r"holds evaluations and no last\.state"):
+            again()
+
+
+def test_bytes_that_mean_nothing_are_a_damaged_policy(tiny_toml: Path, tmp_path: Path) -> None:
+    training.train(tmp_path / "run", small("es", tiny_toml))
+    path = tmp_path / "run" / "best.npz"
+    content = path.read_bytes()
+    for start in range(0, len(content) - 40, 61):
+        path.write_bytes(content[:start] + bytes(40) + content[start + 40 :])
+        with contextlib.suppress(ConfigError):  # or it hit what does not matter
+            agents.load(path)
+
+
 def test_a_line_that_is_no_evaluation_is_named(tiny_toml: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     training.train(run, small("es", tiny_toml))
@@ -364,7 +437,7 @@ def test_an_interrupt_saves_and_says_how_to_go_on(tiny_toml: Path, tmp_path: Pat
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     deadline = time.monotonic() + 100
-    while not (run / "last.state").exists() and time.monotonic() < deadline:
+    while not (run / "evaluations.csv").exists() and time.monotonic() < deadline:
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     try:

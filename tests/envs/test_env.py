@@ -493,7 +493,7 @@ def test_states_of_longer_workloads_fit_too() -> None:
     other.set_state(here)
     assert play_on(env) == play_on(other)
     for arguments in ({"slots": 5}, {"reward": "balanced"}):
-        with pytest.raises(ConfigError, match="shape"):
+        with pytest.raises(ConfigError, match=f"another {next(iter(arguments))}"):
             single(**arguments).set_state(here)
 
 
@@ -505,11 +505,15 @@ def test_a_refused_state_changes_nothing() -> None:
         total += env.step(int(random_legal(env.action_masks(), np.random.default_rng(0))))[1]
     unborn = single()
     foreign: list[tuple[PremaNPUEnv, str]] = [
-        (single(slots=5), "shape"),
+        (single(slots=5), "another slots"),
         (single(reward="balanced"), "another reward"),
+        (single(reward="stp"), "another reward"),
+        (single(oracle=True), "another oracle"),
+        (single(mechanisms=("kill",)), "another mechanisms"),
         (single(record_timeline=True), "another record_timeline"),
-        (single(slots=5, scenario=replace(SMALL, num_tasks=9)), "shape"),
-        (single(scenario=replace(SMALL, num_tasks=2)), "workloads of at most 2 tasks"),
+        (single(scenario=replace(SMALL, num_tasks=2)), "another scenario"),
+        # As many slots and tasks, but other networks: its profiles mean something else here.
+        (single(scenario=replace(SMALL, networks=("alexnet",))), "another scenario"),
     ]
     for other, message in foreign:
         other.reset(seed=0)
@@ -517,6 +521,19 @@ def test_a_refused_state_changes_nothing() -> None:
             env.set_state(other.get_state())
     with pytest.raises(ConfigError, match="made before a reset"):
         env.set_state(unborn.get_state())
+    with pytest.raises(ConfigError, match="a state is what get_state"):
+        env.set_state(None)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="another slots"):
+        unborn.set_state(foreign[0][0].get_state())
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        unborn.step(0)  # it is as if nothing had happened
+    other = single(reward="antt")
+    other.np_random = np.random.Generator(np.random.MT19937(0))
+    other.reset()
+    before = other.get_state().simulation
+    with pytest.raises(ConfigError, match="PCG64, here it is a MT19937"):
+        other.set_state(env.get_state())
+    assert other.get_state().simulation.env.tobytes() == before.env.tobytes()
     over, rng = False, np.random.default_rng(1)
     while not over:
         _, reward, terminated, truncated, info = env.step(

@@ -205,6 +205,40 @@ def test_what_was_returned_may_be_written_into() -> None:
         assert_same(tuple(one), tuple(other))
 
 
+def test_a_given_batch_is_copied() -> None:
+    batch = sample_batch(catalog(), range(3))
+    envs, twin = (vector(3, workload=batch) for _ in range(2))
+    twin.reset(seed=0)
+    expected = twin.action_masks(), twin.step(twin.action_masks().argmax(axis=1))[:4]
+    batch.profile[...] = 10**7
+    batch.num_tasks[...] = 5000
+    envs.reset(seed=0)
+    np.testing.assert_array_equal(envs.action_masks(), expected[0])
+    assert_same(envs.step(envs.action_masks().argmax(axis=1))[:4], expected[1])
+
+
+def test_a_state_with_what_was_written_into_shows_what_is() -> None:
+    envs, other = vector(2, **MIXED), vector(2, copy=False, **MIXED)
+    observations, infos = envs.reset(seed=0)
+    table, mask = observations.copy(), infos["action_mask"].copy()
+    observations[...], infos["action_mask"][...] = 7.0, True
+    other.set_state(envs.get_state())
+    np.testing.assert_array_equal(other._episodes.simulator.observation, table)
+    np.testing.assert_array_equal(other._episodes.simulator.mask, mask)
+
+
+def test_states_with_copies_that_are_over_need_the_next_step_mode() -> None:
+    envs = vector(3, **MIXED)
+    envs.reset(seed=0)
+    rng = np.random.default_rng(0)
+    while not envs._episodes.over.any():
+        envs.step(random_legal(envs.action_masks(), rng))
+    state = envs.get_state()
+    vector(3, **MIXED).set_state(state)
+    with pytest.raises(ConfigError, match="copies that are over"):
+        vector(3, autoreset_mode="SameStep", **MIXED).set_state(state)
+
+
 def test_live_views_on_request() -> None:
     plain, live = vector(4), vector(4, copy=False)
     expected = collections_of_steps(plain, 50)

@@ -146,6 +146,25 @@ def test_environments_may_be_named_by_any_array(catalog: Catalog, given: Any) ->
         np.testing.assert_array_equal(simulator.observation[env], alone.observation[0])
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([True, False], "whole numbers, given bool"),
+        ([0.0, 1.5], "whole numbers, given float64"),
+        (["0", "1"], "whole numbers"),
+        ([1, 1], "named twice"),
+        ([0, 4], "environments are 0…3"),
+        ([-1, 0], "environments are 0…3"),
+    ],
+)
+def test_environments_that_are_none_are_refused(
+    catalog: Catalog, given: list[object], message: str
+) -> None:
+    simulator = Simulator(catalog, num_envs=4)
+    with pytest.raises(WorkloadError, match=message):
+        simulator.load(sample_batch(catalog, range(2)), envs=given)  # type: ignore[arg-type]
+
+
 @pytest.mark.small
 def test_what_is_so_does_not_depend_on_what_was_handed_out(catalog: Catalog) -> None:
     simulator = Simulator(
