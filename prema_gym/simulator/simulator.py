@@ -34,6 +34,7 @@ from prema_gym.simulator.state import (
     UNLOADED,
     EngineOptions,
     State,
+    aligned,
     allocate,
 )
 from prema_gym.workloads.catalog import Catalog
@@ -401,6 +402,8 @@ class Simulator:
         if (state.timeline.shape[1] > 0) != self.record_timeline:
             kept = "none" if self.record_timeline else "one"
             raise ConfigError(f"the state was made with another record_timeline: it has {kept}")
-        self._state = state.copy()
+        copy = state.copy()
+        task = aligned(state.task) if self.num_envs > 1 else copy.task
+        self._state = State(copy.env, task, *copy[2:])
         # Tables follow from the rest; those handed out may have been written into since.
         self._write_tables(self._state)
