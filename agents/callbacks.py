@@ -14,12 +14,10 @@ from agents.files import save_weights
 from agents.foreign import SB3Policy
 from agents.policy import LearnedPolicy
 from agents.progress import Reporter
-from agents.run_folder import RunFolder, git_state
+from agents.run_folder import MECHANISMS, RunFolder, describe_policy
 from agents.settings import TrainSettings
 from agents.validation import Validation, Validator
 from prema_gym.atomic import write_atomically
-
-MECHANISMS = ("checkpoint",)
 
 
 class Keeper(BaseCallback):
@@ -110,15 +108,4 @@ class Keeper(BaseCallback):
         self.model.save(path)
 
     def _about(self, seen: Validation) -> dict[str, object]:
-        settings = self._settings
-        return {
-            "mechanisms": list(MECHANISMS),
-            "algo": settings.algo,
-            "scenario": settings.scenario,
-            "objective": settings.objective,
-            "seed": settings.seed,
-            "timesteps": self.num_timesteps,
-            "git": git_state(),
-            "source": f"train.py --algo {settings.algo}, {self.num_timesteps} steps",
-            "validation": seen.row(),
-        }
+        return describe_policy(self._settings, self.num_timesteps, seen.row())

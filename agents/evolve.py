@@ -12,12 +12,10 @@ from agents.es import EvolutionStrategy, Generation, first_guess
 from agents.files import save_weights
 from agents.policy import LearnedPolicy
 from agents.progress import Reporter
-from agents.run_folder import RunFolder, git_state
+from agents.run_folder import RunFolder, describe_policy
 from agents.selection import MORE, add_average, choose_best, latest
 from agents.settings import TrainSettings
 from agents.validation import Validation, Validator
-
-MECHANISMS = ("checkpoint",)
 
 
 def evolve(folder: RunFolder, settings: TrainSettings, *, resume: bool) -> None:
@@ -136,18 +134,8 @@ class _Loop:
         self._reporter.say(describe(search.decisions, seen, best))
 
     def _about(self, seen: Validation | None) -> dict[str, object]:
-        settings = self._settings
-        return {
-            "mechanisms": list(MECHANISMS),
-            "algo": settings.algo,
-            "scenario": settings.scenario,
-            "objective": settings.objective,
-            "seed": settings.seed,
-            "timesteps": self._search.decisions,
-            "git": git_state(),
-            "source": f"train.py --algo es, {self._search.decisions} decisions",
-            "validation": None if seen is None else seen.row(),
-        }
+        row = None if seen is None else seen.row()
+        return describe_policy(self._settings, self._search.decisions, row)
 
 
 def describe(timesteps: int, seen: Validation, best: bool) -> str:

@@ -1,7 +1,8 @@
 """How does a run of a Stable-Baselines3 algorithm go? Build, learn, validate, keep.
 
 SB3 and sb3-contrib do the training; here are the environment, our network as their policy, and a
-state that lets a run be resumed: counters, schedules, optimiser, replay memory and random numbers.
+state that lets a run be resumed to the bit: counters, schedules, optimiser, replay memory, random
+numbers, and where the environments stand.
 """
 
 from __future__ import annotations

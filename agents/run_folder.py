@@ -39,6 +39,10 @@ PACKAGES = (
 )
 
 
+MECHANISMS = ("checkpoint",)
+"""How policies trained here preempt."""
+
+
 class RunFolder:
     """One run's folder."""
 
@@ -200,6 +204,29 @@ class RunFolder:
     def checkpoint(self, timesteps: int, suffix: str) -> Path:
         """Where the policy at some point is kept; names sort by time."""
         return self.checkpoints / f"step_{timesteps:012d}{suffix}"
+
+
+def describe_policy(
+    settings: TrainSettings, timesteps: int, validation: dict[str, float] | None
+) -> dict[str, Any]:
+    """What a policy's file says of where it comes from.
+
+    Args:
+        settings: The run.
+        timesteps: Scheduling decisions it was trained for.
+        validation: How it did, by column; None before that is known.
+    """
+    return {
+        "mechanisms": list(MECHANISMS),
+        "algo": settings.algo,
+        "scenario": settings.scenario,
+        "objective": settings.objective,
+        "seed": settings.seed,
+        "timesteps": timesteps,
+        "git": git_state(),
+        "source": f"train.py --algo {settings.algo}, {timesteps} decisions",
+        "validation": validation,
+    }
 
 
 def find_policy(path: Path) -> Path:

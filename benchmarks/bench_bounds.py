@@ -1,6 +1,6 @@
 """How long does the exact optimum take? Prints milliseconds a workload; nothing is asserted.
 
-Run: python benchmarks/bench_bounds.py [--repeats 5] [--threads 2]
+Run: python -m benchmarks bounds, or python -m benchmarks.bench_bounds [--repeats 5] [--threads 2]
 
 Wanted: 8 tasks below 1 ms, 16 tasks below 200 ms, 1 000 workloads of 8 tasks below 2 000 ms on two
 cores. Isolated times are log-uniform over 0.1 to 100 ms at 700 MHz (PREMA's networks span that),
@@ -48,11 +48,7 @@ def best_ms(repeats: int, call: Callable[[], object]) -> float:
     return 1e3 * min(spent)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=5, help="the best of so many runs counts")
-    parser.add_argument("--threads", type=int, default=2, help="threads for the batches")
-    options = parser.parse_args()
+def main(repeats: int = 5, threads: int = 2) -> None:
     rng = np.random.default_rng(0)
     workloads = {size: draw(rng, (1000, size)) for size in SIZES}
 
@@ -64,17 +60,17 @@ def main() -> None:
             arrival, isolated = (table[0] for table in workloads[size])
             every = {"weight": np.ones(size), "deadline": arrival + 2 * isolated, "target": 4}
             extra = {key: every[key] for key in objective.uses}
-            row.append(best_ms(options.repeats, partial(optimum, arrival, isolated, name, **extra)))
+            row.append(best_ms(repeats, partial(optimum, arrival, isolated, name, **extra)))
         print(f"{name:22}" + "".join(f"{spent:15.3f}" for spent in row))
 
     print()
     for count, size in ((1000, 8), (1000, 12), (100, 16), (8, 20)):
         arrival, isolated = (table[:count] for table in workloads[size if size != 12 else 16])
         arrival, isolated = arrival[:, :size], isolated[:, :size]
-        for threads in sorted({1, options.threads}):
-            batch = partial(optimum_batch, arrival, isolated, threads=threads)
-            spent = best_ms(min(options.repeats, 2), batch)
-            print(f"antt, {count:4} workloads × {size:2} tasks, {threads} threads: {spent:9.1f} ms")
+        for number in sorted({1, threads}):
+            batch = partial(optimum_batch, arrival, isolated, threads=number)
+            spent = best_ms(min(repeats, 2), batch)
+            print(f"antt, {count:4} workloads × {size:2} tasks, {number} threads: {spent:9.1f} ms")
 
     print()
     arrival, isolated = (table[0] for table in workloads[20])
@@ -88,8 +84,11 @@ def main() -> None:
         ("fewest_misses, 20 tasks", lambda: fewest_misses(arrival, isolated, arrival + isolated)),
     ):
         call()  # compiles
-        print(f"{label:28}{best_ms(options.repeats, call):9.3f} ms")
+        print(f"{label:28}{best_ms(repeats, call):9.3f} ms")
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=5, help="the best of so many runs counts")
+    parser.add_argument("--threads", type=int, default=2, help="threads for the batches")
+    main(**vars(parser.parse_args()))
