@@ -24,6 +24,8 @@ from numba.core.caching import NullCache
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
+_config: Any = numba.config  # its attributes are made when it is imported
+COMPILED = not _config.DISABLE_JIT  # else kernels are plain Python
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from prema_gym._cpus import num_cpus
 from prema_gym.bootstrap import RESAMPLES, Bootstrap, interval, mean, times_better
 from prema_gym.bounds import regret
 from prema_gym.clairvoyant import GOALS, best_values
@@ -125,7 +126,7 @@ def evaluate(
         raise ConfigError(f"relative_to must be a policy's name, given {relative_to!r}")
     if relative_to not in policies:
         raise UnknownNameError("policy", relative_to, policies, "relative_to")
-    threads = (os.cpu_count() or 1) if threads is None else threads
+    threads = num_cpus() if threads is None else threads
     for name, value in (
         ("workloads", workloads),
         ("resamples", resamples),

@@ -6,7 +6,6 @@ and the scales. Times are integer cycles, below 2**53.
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from prema_gym._cpus import num_cpus
 from prema_gym.bounds.inputs import MAX_CYCLES, check_times, integer_array, weights
 from prema_gym.bounds.objectives import Objective, get_objective
 from prema_gym.bounds.recursion import Result, Tasks, solve_rows
@@ -170,7 +170,7 @@ def optimum_batch(
         order=np.full(tasks.arrival.shape, NO_TASK, np.int64),
         completion=np.full(tasks.arrival.shape, NO_TASK, np.int64),
     )
-    _solve_in_threads(goal, tasks, result, _num_cpus() if threads is None else threads)
+    _solve_in_threads(goal, tasks, result, num_cpus() if threads is None else threads)
     scale = (-1.0 if goal.maximise else 1.0) * goal.divisor
     value = result.total / (scale * tasks.num_tasks if goal.mean else scale)
     return OptimumBatch(
@@ -179,11 +179,6 @@ def optimum_batch(
         order=result.order,
         completion_cycles=result.completion,
     )
-
-
-def _num_cpus() -> int:
-    count = os.cpu_count()
-    return 1 if count is None else count
 
 
 def _check_arguments(goal: Objective, given: dict[str, object]) -> None:

@@ -101,8 +101,9 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     | energy | −energy [mJ] | dense | the energy spent |
     | balanced | antt/8 + stp/8 + fairness + sla_curve | | |
 
-    A function ``f(simulator) -> float64 (num_envs,)`` may be given instead: the total each copy has
-    earned by now; its rise is the reward.
+    ``info["reward_terms"]`` gives each named term, unweighted; a term of weight 0 is given there
+    and not paid: ``{"antt": 1, "sla": 0}``. A function ``f(simulator) -> float64 (num_envs,)`` may
+    stand in place of a name: the total each copy has earned by now; its rise is the reward.
 
     ## Starting state
 

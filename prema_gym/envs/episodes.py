@@ -7,11 +7,8 @@ own, and what happens in a copy depends on its seed and actions alone.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,7 +85,7 @@ class Episodes:
             else given_source(settings.workload, self.catalog, self.num_envs)
         )
         self.simulator = self._new_simulator(self._source.max_tasks)
-        self.ledger = Ledger(settings.checked_reward, self.num_envs)
+        self.ledger = Ledger(settings.checked_reward, self.num_envs, self.threads)
         self._agreed = settings  # whose states are known to fit
         self._nobody = Restarts(empty_arrays(1, 1), _NOBODY)
         self.rngs: list[np.random.Generator] = []
@@ -96,8 +93,6 @@ class Episodes:
         self.num_over = 0
         self.ms_per_cycle = 1e3 / self.catalog.hardware.clock_hz
         self.everyone: IntArray = np.arange(self.num_envs)
-        self._pool: ThreadPoolExecutor | None = None
-        self._process = os.getpid()
 
     def _new_simulator(self, max_tasks: int) -> Simulator:
         settings = self.settings
@@ -165,7 +160,8 @@ class Episodes:
         if restart.size:
             restarts = Restarts(self._source.workloads(restart, self.rngs), restart)
         ended, new = _NOBODY, self.over
-        num_over = self._play(actions, payment, restarts)
+        self.simulator.make_room()
+        num_over = self.ledger.play(self.simulator, actions, payment, restarts)
         if num_over or self.num_over:
             over = payment.terminated | payment.truncated
             if num_over > self.num_over - restart.size:  # who was over and did not restart still is
@@ -174,29 +170,6 @@ class Episodes:
             self.over, self.num_over = over, num_over
         self.ledger.add_others(self.simulator, payment, ended, restart)
         return Step(payment, ended, new)
-
-    def _play(self, actions: IntArray, payment: Payment, restarts: Restarts) -> int:
-        """Advance and pay every copy; return how many are over."""
-        self.simulator.make_room()
-        if self.threads == 1:
-            return self._play_range(actions, payment, restarts, 0, self.num_envs)
-        if self._pool is None or self._process != os.getpid():  # a fork leaves threads behind
-            self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="prema-gym")
-            self._process = os.getpid()
-        edges = [self.num_envs * k // self.threads for k in range(self.threads + 1)]
-        own, *others = pairwise(edges)
-        futures = [
-            self._pool.submit(self._play_range, actions, payment, restarts, first, last)
-            for first, last in others
-        ]
-        # This thread takes a share too. Waking another takes some 70 µs, however it is done.
-        mine = self._play_range(actions, payment, restarts, *own)
-        return mine + sum(future.result() for future in futures)
-
-    def _play_range(
-        self, actions: IntArray, payment: Payment, restarts: Restarts, first: int, last: int
-    ) -> int:
-        return self.ledger.step_range(self.simulator, actions, payment, restarts, first, last)
 
     def checked_actions(self, actions: ArrayLike) -> IntArray:
         """Return actions as int64 (B,).
@@ -323,9 +296,7 @@ class Episodes:
 
     def close(self) -> None:
         """End the threads; a later step starts them anew."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        self.ledger.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Compiled scenarios are large and follow from the settings: rebuilt, not copied.

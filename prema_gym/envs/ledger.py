@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from prema_gym._jit import direct
+from prema_gym._jit import COMPILED, direct
+from prema_gym.envs.crew import Crew
 from prema_gym.envs.records import copy_records
 from prema_gym.envs.rewards import (
     CUSTOM,
@@ -17,7 +19,7 @@ from prema_gym.envs.rewards import (
     CustomTotal,
     Reward,
 )
-from prema_gym.envs.totals import PAID, SINCE, Account, Payment, step_and_pay
+from prema_gym.envs.totals import PAID, SINCE, Account, Job, Payment, step_and_pay
 from prema_gym.errors import ConfigError
 from prema_gym.metrics import SLA_TARGETS, FloatArray, IntArray
 from prema_gym.simulator.simulator import Simulator
@@ -40,9 +42,15 @@ class LedgerState(NamedTuple):
 
 
 class Ledger:
-    """Keeps the totals of B copies and turns their rise into rewards."""
+    """Keeps the totals of B copies and turns their rise into rewards.
 
-    def __init__(self, reward: Reward, num_envs: int) -> None:
+    Args:
+        reward: What is paid for.
+        num_envs: Copies (B).
+        threads: Threads among which the copies are split.
+    """
+
+    def __init__(self, reward: Reward, num_envs: int, threads: int = 1) -> None:
         self.names = reward.names
         codes = [NOT_COMPILED if name == CUSTOM else TERMS[name].code for name in self.names]
         self._account = Account(
@@ -59,6 +67,8 @@ class Ledger:
         self._at_end = [(t, END_TOTALS[n]) for t, n in enumerate(self.names) if n in END_TOTALS]
         self._since = self._account.lines[:, SINCE]  # a view
         self._num_envs = num_envs
+        self._threads = threads if COMPILED else 1
+        self._crew: Crew | None = None
         self._step: Any = None
 
     def open(self, rows: IntArray) -> None:
@@ -76,23 +86,28 @@ class Ledger:
             np.empty(num_envs, np.int64),
         )
 
-    def step_range(
-        self,
-        simulator: Simulator,
-        actions: IntArray,
-        payment: Payment,
-        restarts: Restarts,
-        first: int,
-        last: int,
+    def play(
+        self, simulator: Simulator, actions: IntArray, payment: Payment, restarts: Restarts
     ) -> int:
-        """Step copies ``[first, last)`` and pay the compiled terms; return how many are over."""
-        arguments = (
-            *(*simulator.engine_arguments, actions, self._account, payment),
-            *(*restarts, first, last),
-        )
+        """Step every copy and pay the compiled terms; return how many are over."""
+        state, table, options = simulator.engine_arguments
+        job = Job(state, table, options, actions, self._account, payment, *restarts)
+        if self._threads > 1:
+            return self._play_together(job)
         if self._step is None:
-            self._step = direct(step_and_pay, *arguments)
-        return int(self._step(*arguments))
+            self._step = direct(step_and_pay, job, 0, self._num_envs)
+        return int(self._step(job, 0, self._num_envs))
+
+    def _play_together(self, job: Job) -> int:
+        if self._crew is None or self._crew.process != os.getpid():  # a fork leaves threads behind
+            self._crew = Crew(self._num_envs, self._threads, job)
+        return self._crew.play(job)
+
+    def close(self) -> None:
+        """End the threads; a later step starts them anew."""
+        if self._crew is not None:
+            self._crew.close()
+            self._crew = None
 
     def add_others(
         self, simulator: Simulator, payment: Payment, ended: IntArray, restarted: IntArray

@@ -98,7 +98,8 @@ class Reward:
     """A weighted sum of terms.
 
     Attributes:
-        weights: Weight of each named term, in the order in which they are added up.
+        weights: Weight of each named term, in the order in which they are added up; a term of
+            weight 0 is reported and not paid.
         custom: A user's own total in place of named terms.
     """
 
@@ -119,7 +120,7 @@ def resolve_reward(reward: str | Mapping[str, float] | CustomTotal | Reward) -> 
 
     Raises:
         UnknownNameError: A name that is no term.
-        ConfigError: No term, or a weight that is not a finite number other than 0.
+        ConfigError: No term, a weight that is not a finite number, or nothing but weights of 0.
     """
     if isinstance(reward, Reward):
         return reward
@@ -138,11 +139,14 @@ def resolve_reward(reward: str | Mapping[str, float] | CustomTotal | Reward) -> 
         if name not in TERMS:
             raise UnknownNameError("reward term", str(name), TERMS)
         number = real_number(weight)
-        if number is None or not math.isfinite(number) or number == 0:
+        if number is None or not math.isfinite(number):
             raise ConfigError(
-                f"the weight of reward term {name!r} must be a finite number other than 0, "
-                f"got {weight!r}"
+                f"the weight of reward term {name!r} must be a finite number, got {weight!r}"
             )
+    if not any(reward.values()):
+        raise ConfigError(
+            f"one reward term at least must have another weight than 0, got {reward!r}"
+        )
     return Reward(weights={name: float(weight) for name, weight in reward.items()})
 
 

@@ -80,39 +80,35 @@ class Payment(NamedTuple):
         return truncated
 
 
+class Job(NamedTuple):
+    """One step of B copies: what compiled code needs for it."""
+
+    state: State  # the simulations; written in place
+    table: ProfileTable  # the profiles
+    options: EngineOptions  # the engine's
+    actions: IntArray  # (B,)
+    account: Account  # written in place
+    payment: Payment  # written
+    workload: WorkloadArrays  # row k is the next workload of copy ``restart[k]``
+    restart: IntArray  # (K,) copies that are over, to start anew
+
+
 @in_place
-def step_and_pay(
-    state: State,
-    table: ProfileTable,
-    options: EngineOptions,
-    actions: IntArray,
-    account: Account,
-    payment: Payment,
-    workload: WorkloadArrays,
-    restart: IntArray,
-    first: int,
-    last: int,
-) -> int:
+def step_and_pay(job: Job, first: int, last: int) -> int:
     """Take one decision in each of the copies ``[first, last)``, and pay for it.
 
     One loop does both, while a copy's records are at hand. Copies of ``restart`` start a new
     episode instead, for nothing.
 
     Args:
-        state: The simulations; written in place.
-        table: The profiles.
-        options: The engine's.
-        actions: int64 (B,).
-        account: Written in place.
-        payment: Written.
-        workload: Row k is the next workload of copy ``restart[k]``.
-        restart: int64 (K,), copies that are over.
+        job: The step.
         first: First copy.
         last: One past the last; threads may share a batch by ranges.
 
     Returns:
         How many of these copies stand at the end of an episode.
     """
+    state, table, options, actions, account, payment, workload, restart = job
     codes, weights, targets, lines, totals = account
     reward, rise, over, now_ms, illegal_actions = payment
     num_over = 0

@@ -62,7 +62,9 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         autoreset_mode: `AutoresetMode` or its value, "NextStep" or "SameStep".
         copy: Return arrays that never change later. False: observations and ``action_mask`` are the
             engine's own memory, which the next step overwrites; all else is new in each step.
-        threads: Threads among which the copies are split; useful from 4 000 copies on.
+        threads: Threads among which the copies are split; useful from some 500 copies on. Between
+            steps those beside the caller's keep a core busy for a millisecond or two each, then
+            they sleep.
         **arguments: As for `PremaNPUEnv`; a ``workload`` may have one row for each copy.
 
     Raises:

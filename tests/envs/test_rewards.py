@@ -191,6 +191,19 @@ def test_weights_add_terms_up() -> None:
     np.testing.assert_allclose(mixed, np.array(antt) + 2.5 * np.array(fair), atol=1e-12)
 
 
+@pytest.mark.parametrize("paid", ["antt", "tail", "energy"])
+def test_terms_of_weight_0_are_shown_and_not_paid(paid: str) -> None:
+    alone, last = play(single(reward=paid), chooser(3), seed=3)
+    weights = {name: float(name == paid) for name in TERMS}
+    rewards, info = play(single(reward=weights), chooser(3), seed=3)
+    np.testing.assert_allclose(rewards, alone, rtol=0, atol=1e-9)
+    assert set(info["reward_terms"]) == set(TERMS)
+    # Fairness is due in the step in which the episode ends, as a whole.
+    assert info["reward_terms"]["fairness"] == pytest.approx(info["episode_metrics"]["fairness"])
+    shown = last["reward_terms"][paid]
+    assert info["reward_terms"][paid] == pytest.approx(shown, abs=1e-9)
+
+
 def minus_the_makespan(simulator: Simulator) -> metrics.FloatArray:
     return -simulator.env["now_cycles"] / 700_000
 

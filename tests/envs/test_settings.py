@@ -29,7 +29,7 @@ from tests.envs.helpers import SMALL, catalog, single, vector
         ({"slots": True}, "slots must be a whole number"),
         ({"reward": "annt"}, "did you mean 'antt'"),
         ({"reward": {}}, "reward must be a name"),
-        ({"reward": {"antt": 0}}, "other than 0"),
+        ({"reward": {"antt": 0, "sla": 0.0}}, "another weight than 0"),
         ({"reward": {"antt": float("nan")}}, "finite number"),
         ({"reward": {"antt": "1"}}, "finite number"),
         ({"reward": {"balanced": 1}}, "unknown reward term 'balanced'"),

@@ -1,0 +1,187 @@
+"""Does a crew do each chunk once, and does it go home?"""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+from prema_gym import _atomics as atomics
+from prema_gym._jit import in_place
+from prema_gym.envs import PremaNPUVectorEnv, crew
+from prema_gym.envs.crew import CLAIMS, LINE, Crew, Plan, claim
+from tests.envs.helpers import SETTINGS, random_legal, vector
+
+
+def helpers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("prema-gym-")]
+
+
+def eventually(true: Callable[[], bool]) -> bool:
+    """Whether it holds within half a minute: nothing here says how fast."""
+    end = time.monotonic() + 30.0
+    while not true() and time.monotonic() < end:
+        time.sleep(1e-3)
+    return true()
+
+
+def crew_of(envs: PremaNPUVectorEnv) -> Crew:
+    found = envs._episodes.ledger._crew
+    assert found is not None
+    return found
+
+
+@in_place
+def add_many(words: Any, times: int) -> int:
+    last = 0
+    for _ in range(times):
+        last = atomics.add(words, 1, 2)
+    return last
+
+
+@in_place
+def through_memory(words: Any, pair: Any) -> Any:
+    address = atomics.address_of(pair)
+    atomics.publish(words, 0, address)
+    atomics.pause()
+    return atomics.value_at(atomics.look(words, 0), pair)[1] + words[1]
+
+
+def test_no_addition_is_lost() -> None:
+    words = np.zeros(2, np.int64)
+    times = 200_000
+    assert add_many(words, 1) == 0  # compiled before the threads start
+    threads = [threading.Thread(target=add_many, args=(words, times)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert words.tolist() == [0, 2 + 4 * times * 2]
+
+
+def test_a_value_comes_back_from_its_address() -> None:
+    words = np.array([0, 40], np.int64)
+    assert through_memory(words, (True, 2.5)) == 42.5
+    assert words[0] != 0
+
+
+@pytest.mark.parametrize(("num_chunks", "threads"), [(1, 1), (7, 2), (16, 3), (5, 5), (9, 4)])
+def test_each_chunk_is_claimed_once_and_the_own_part_comes_first(
+    num_chunks: int, threads: int
+) -> None:
+    plan = Plan(num_envs=num_chunks, chunk=1, num_chunks=num_chunks, threads=threads)
+    edges = [num_chunks * part // threads for part in range(threads + 1)]
+    for seat in range(threads):
+        words = np.zeros(CLAIMS + threads * LINE, np.int64)
+        words[CLAIMS::LINE] = edges[:-1]
+        chunks = [claim(words, plan, seat) for _ in range(num_chunks + 3)]
+        assert chunks[num_chunks:] == [-1, -1, -1]
+        # Parts one after the other, from the own one on.
+        order = [(seat + k) % threads for k in range(threads)]
+        parts = [range(edges[p], edges[p + 1]) for p in order]
+        assert chunks[:num_chunks] == [chunk for part in parts for chunk in part]
+
+
+@pytest.mark.parametrize("looks", [0, 1, 30, 40_000])
+@pytest.mark.parametrize("num_envs", [1, 2, 5, 33])
+def test_sleepers_and_latecomers_change_nothing(
+    looks: int, num_envs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Helpers that fall asleep at once, in the middle or never: every step is the single one."""
+    monkeypatch.setattr(crew, "LOOKS", looks)
+    monkeypatch.setattr(crew, "CHUNK", 2)
+    monkeypatch.setattr(crew, "num_cpus", lambda: 4)
+    alone = vector(num_envs)
+    together = vector(num_envs, threads=4)
+    rng = np.random.default_rng(looks + num_envs)
+    for envs in (alone, together):
+        envs.reset(seed=3)
+    ends = 0
+    for k in range(400):
+        actions = random_legal(alone.action_masks(), rng)
+        one, other = alone.step(actions), together.step(actions)
+        for mine, theirs in zip(one[:4], other[:4], strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+        np.testing.assert_array_equal(one[4]["action_mask"], other[4]["action_mask"])
+        ends += int(one[2].sum())
+        if k % 40 == 0:
+            time.sleep(float(rng.random()) * 4e-3)
+    assert ends > num_envs
+    together.close()
+
+
+def test_helpers_fall_asleep_wake_and_go_home() -> None:
+    before = len(helpers())
+    envs = vector(6, threads=3)
+    envs.reset(seed=0)
+    assert len(helpers()) == before  # none is needed for a reset
+    for _ in range(3):
+        envs.step(np.zeros(6, np.int64))
+        asleep = crew_of(envs)._asleep
+        assert eventually(lambda asleep=asleep: len(asleep) == 2)  # type: ignore[misc]
+    assert len(helpers()) == before + 2
+    envs.close()
+    assert len(helpers()) == before
+
+
+def test_helpers_go_home_with_an_environment_that_was_not_closed() -> None:
+    before = len(helpers())
+    envs = vector(6, threads=3)
+    envs.reset(seed=0)
+    envs.step(np.zeros(6, np.int64))
+    assert len(helpers()) == before + 2
+    del envs
+    gc.collect()
+    assert len(helpers()) == before
+
+
+def test_a_closed_crew_starts_anew() -> None:
+    envs = vector(6, threads=2)
+    envs.reset(seed=0)
+    envs.step(np.zeros(6, np.int64))
+    envs._episodes.close()
+    envs._episodes.close()
+    envs.step(np.zeros(6, np.int64))
+    envs.close()
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.1])
+def test_an_interpreter_ends_with_its_helpers_looking_or_asleep(pause: float) -> None:
+    code = (
+        "import time, gymnasium, numpy as np\n"
+        "envs = gymnasium.make_vec('prema_gym:PremaNPU-v0', num_envs=8, threads=2, slots=8)\n"
+        "envs.reset(seed=0)\n"
+        "envs.step(np.zeros(8, np.int64))\n"
+        f"time.sleep({pause})\n"
+        "print('end')\n"
+    )
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=120
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+def test_the_job_is_known_by_its_types() -> None:
+    """What a helper is started with has the types of every job, and nothing in it."""
+    envs = vector(6, threads=2)
+    envs.reset(seed=0)
+    ledger = envs._episodes.ledger
+    seen: list[Any] = []
+    original = ledger._play_together
+    ledger._play_together = lambda job: (seen.append(job), original(job))[1]  # type: ignore[method-assign, func-returns-value]
+    envs.step(np.zeros(6, np.int64))
+    envs.close()
+    job = seen[0]
+    hollow = crew._hollow(job)
+    assert numba.typeof(hollow) == numba.typeof(job)
+    assert hollow.state.observation.size == 0
+    assert SETTINGS["slots"] == job.state.observation.shape[1]
