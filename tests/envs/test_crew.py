@@ -15,10 +15,13 @@ import numpy as np
 import pytest
 
 from prema_gym import _atomics as atomics
-from prema_gym._jit import in_place
+from prema_gym._jit import COMPILED, in_place
 from prema_gym.envs import PremaNPUVectorEnv, crew
 from prema_gym.envs.crew import CLAIMS, LINE, Crew, Plan, claim
 from tests.envs.helpers import SETTINGS, random_legal, vector
+
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="plain Python plays in one thread")
 
 
 def helpers() -> list[threading.Thread]:
