@@ -21,6 +21,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.save_util import load_from_zip_file
 from stable_baselines3.dqn.policies import DQNPolicy
 
+from agents import seeds
 from agents.policy import LearnedPolicy
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import NUM_COLUMNS
@@ -37,7 +38,10 @@ class SB3Policy:
         slots: Rows of the tables it was trained with, and needs.
         model: The model.
         parameters: Value of each parameter by name: none, all is in the weights.
+        test_seeds: Seeds of workloads that no policy was trained or selected on.
     """
+
+    test_seeds = seeds.TEST
 
     def __init__(self, name: str, model: BaseAlgorithm, about: Mapping[str, Any]) -> None:
         """Take a model.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from agents import seeds
 from agents.files import load_weights
 from agents.scorer import Weights, choose, score, shape_of
 from prema_gym.errors import ConfigError
@@ -28,7 +29,10 @@ class LearnedPolicy:
         source: How it came to be.
         about: What its file says of it: steps, seed, digest, …
         parameters: Value of each parameter by name: none, all is in the weights.
+        test_seeds: Seeds of workloads that no policy was trained or selected on.
     """
+
+    test_seeds = seeds.TEST
 
     def __init__(self, name: str, weights: Weights, about: Mapping[str, Any]) -> None:
         """Take a network.

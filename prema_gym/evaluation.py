@@ -39,6 +39,7 @@ from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
+from prema_gym.workloads.storage import WorkloadLike, as_batch
 from prema_gym.workloads.workload import TASK_FIELDS, WorkloadBatch
 
 __all__ = [
@@ -78,8 +79,9 @@ def evaluate(
     scenario: Scenario | str | os.PathLike[str],
     policies: Mapping[str, Decider],
     *,
-    workloads: int = DEFAULT_WORKLOADS,
+    workloads: int | None = None,
     seed: int = 0,
+    workload: WorkloadLike | None = None,
     relative_to: str = "np-fcfs",
     oracle: bool = False,
     slots: int = DEFAULT_SLOTS,
@@ -96,8 +98,10 @@ def evaluate(
     Args:
         scenario: What is drawn, and the machine; a registered name or a TOML file stand for it.
         policies: Deciders by the name the report uses.
-        workloads: Number of workloads, from 1 to ``MAX_WORKLOADS``.
+        workloads: Number of workloads, from 1 to ``MAX_WORKLOADS``; default
+            ``DEFAULT_WORKLOADS``, or as many as are given.
         seed: Workload i is drawn from seed + i; the intervals' resamples from ``seed`` too.
+        workload: Play this workload, batch of workloads or file; nothing is drawn then.
         relative_to: Name in ``policies`` that ratios compare with.
         oracle: Show policies true isolated times in place of estimates.
         slots: Rows of the context table.
@@ -111,8 +115,10 @@ def evaluate(
         progress: Told how far the simulation is, from the calling thread.
 
     Raises:
-        ConfigError: No policy, no workload, or a policy that cannot be evaluated.
+        ConfigError: No policy, no workload, or a policy that cannot be evaluated, or not on these
+            seeds, which it was trained on.
         UnknownNameError: ``relative_to`` is not in ``policies``.
+        WorkloadError: A workload that does not belong to the scenario.
     """
     if isinstance(scenario, str | os.PathLike):
         scenario = scenarios.get(scenario)
@@ -128,7 +134,7 @@ def evaluate(
         raise UnknownNameError("policy", relative_to, policies, "relative_to")
     threads = num_cpus() if threads is None else threads
     for name, value in (
-        ("workloads", workloads),
+        ("workloads", DEFAULT_WORKLOADS if workloads is None else workloads),
         ("resamples", resamples),
         ("threads", threads),
         ("slots", slots),
@@ -140,7 +146,7 @@ def evaluate(
         if value < 1 and (name != "seed" or value < 0):
             least = 0 if name == "seed" else 1
             raise ConfigError(f"{name} must be at least {least}, given {value}")
-    if workloads > MAX_WORKLOADS:
+    if workloads is not None and workloads > MAX_WORKLOADS:
         raise ConfigError(f"workloads must be at most {MAX_WORKLOADS}, given {workloads}")
     options = SchedulerOptions() if options is None else options
     if options.sticky_drain and not any("drain" in mechanisms_of(p) for p in policies.values()):
@@ -148,11 +154,20 @@ def evaluate(
             "sticky_drain changes nothing: no policy was made with 'drain' among its mechanisms"
         )
     catalog = compile_scenario(scenario)
+    given = None if workload is None else as_batch(workload, catalog)
+    if given is None:
+        count = DEFAULT_WORKLOADS if workloads is None else workloads
+        _refuse_trained_on(policies, range(seed, seed + count))
+    else:
+        count = len(given)
+        if workloads not in (None, count):
+            raise ConfigError(f"workloads is {workloads}, but {count} are given: leave it out")
     batches = [
-        sample_batch(catalog, range(seed + start, seed + min(start + CHUNK, workloads)))
-        for start in range(0, workloads, CHUNK)
+        sample_batch(catalog, range(seed + start, seed + min(start + CHUNK, count)))
+        if given is None
+        else given.rows(range(start, min(start + CHUNK, count)))
+        for start in range(0, count, CHUNK)
     ]
-
     if max_decisions is None:
         max_decisions = _enough_decisions(scenario, batches)
 
@@ -161,6 +176,7 @@ def evaluate(
             catalog,
             num_envs=len(batch),
             slots=slots,
+            max_tasks=batch.profile.shape[1],
             mechanisms=mechanisms_of(policy),
             options=options,
             oracle=oracle,
@@ -169,7 +185,7 @@ def evaluate(
         return run_policy(simulator, policy, batch)
 
     outcomes = _play_all(play, policies, batches, threads, progress)
-    draws = Bootstrap(workloads, resamples=resamples, seed=seed)
+    draws = Bootstrap(count, resamples=resamples, seed=seed)
     statistics = {name: _Statistics(result, draws) for name, result in outcomes.items()}
     base = statistics[relative_to]
     results = {
@@ -188,8 +204,9 @@ def evaluate(
         "scenario": _portable(scenario),
         "policies": list(policies),
         "mechanisms": {name: list(mechanisms_of(policy)) for name, policy in policies.items()},
-        "workloads": workloads,
+        "workloads": count,
         "seed": seed,
+        "workload": None if given is None else given.to_dict(),
         "relative_to": relative_to,
         "oracle": oracle,
         "slots": slots,
@@ -201,8 +218,8 @@ def evaluate(
     }
     return Evaluation(
         scenario=scenario.name,
-        seed=seed,
-        workloads=workloads,
+        seed=seed if given is None else None,
+        workloads=count,
         relative_to=relative_to,
         versions=versions(),
         workload_digest=_digest(batches),
@@ -210,6 +227,17 @@ def evaluate(
         policies=results,
         optimum=optimum,
     )
+
+
+def _refuse_trained_on(policies: Mapping[str, Decider], seeds: range) -> None:
+    """Refuse policies that learned from workloads of these seeds."""
+    for name, policy in policies.items():
+        allowed = getattr(policy, "test_seeds", None)
+        if allowed is not None and not (seeds[0] in allowed and seeds[-1] in allowed):
+            raise ConfigError(
+                f"policy {name!r} may be compared on seeds {allowed[0]} to {allowed[-1]}, given "
+                f"{seeds[0]} to {seeds[-1]}: it may have been trained or selected on the others"
+            )
 
 
 def _enough_decisions(scenario: Scenario, batches: Sequence[WorkloadBatch]) -> int:
@@ -251,6 +279,8 @@ def evaluate_settings(
     scenario = _restored(keywords.pop("scenario"))
     options = SchedulerOptions(**keywords.pop("options"))
     mechanisms = keywords.pop("mechanisms")
+    if keywords.get("workload") is not None:
+        keywords["workload"] = WorkloadBatch.from_dict(keywords["workload"])
     policies = {
         name: make(name, mechanisms=tuple(mechanisms[name])) for name in keywords.pop("policies")
     }

@@ -120,9 +120,8 @@ def evaluation_tables(evaluation: Evaluation, *, narrow: bool = False) -> list[T
         narrow: Put ratios on lines of their own: eighty columns are then enough.
     """
     main = _table(
-        f"{evaluation.workloads} workloads of scenario {evaluation.scenario!r}, seed "
-        f"{evaluation.seed}: value ± half the width of its 95 % interval, and how many times "
-        f"better it is than {evaluation.relative_to}"
+        f"{_what_was_played(evaluation)}: value ± half the width of its 95 % interval, and how "
+        f"many times better it is than {evaluation.relative_to}"
     )
     detail = _table("Details per workload (p95, p99: percentiles of NTT over all tasks)")
     detail.padding = (0, 1, 0, 0)  # eight columns fit a terminal of 80
@@ -222,6 +221,13 @@ def evaluation_records(evaluation: Evaluation) -> list[dict[str, object]]:
     return records + [_bare("optimum", name, v) for name, v in evaluation.optimum.items()]
 
 
+def _what_was_played(evaluation: Evaluation) -> str:
+    some = "1 workload" if evaluation.workloads == 1 else f"{evaluation.workloads} workloads"
+    if evaluation.seed is None:
+        return f"{some} as given, scenario {evaluation.scenario!r}"
+    return f"{some} of scenario {evaluation.scenario!r}, seed {evaluation.seed}"
+
+
 def _bare(policy: str, metric: str, mean: float) -> dict[str, object]:
     """A record without an interval and a ratio."""
     rest = ("ci95_low", "ci95_high", "ratio", "ratio_ci95_low", "ratio_ci95_high")
@@ -229,9 +235,10 @@ def _bare(policy: str, metric: str, mean: float) -> dict[str, object]:
 
 
 def per_workload_records(evaluation: Evaluation) -> list[dict[str, object]]:
-    """One record a policy and workload, with the workload's seed; empty if they were not kept."""
+    """One record a policy and workload, with its seed or number; empty if they were not kept."""
+    first, column = (0, "workload") if evaluation.seed is None else (evaluation.seed, "seed")
     return [
-        {"policy": policy, "seed": evaluation.seed + i}
+        {"policy": policy, column: first + i}
         | {name: float(values[i]) for name, values in result.per_workload.items()}
         for policy, result in evaluation.policies.items()
         if result.per_workload

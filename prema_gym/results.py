@@ -61,7 +61,7 @@ class Evaluation:
 
     Attributes:
         scenario: The scenario's name.
-        seed: Workload i was drawn from seed + i.
+        seed: Workload i was drawn from seed + i; None: they were given.
         workloads: Number of workloads.
         relative_to: The policy ratios compare with.
         versions: What it was computed with.
@@ -73,7 +73,7 @@ class Evaluation:
     """
 
     scenario: str
-    seed: int
+    seed: int | None
     workloads: int
     relative_to: str
     versions: dict[str, str]

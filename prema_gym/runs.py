@@ -31,7 +31,8 @@ class Decider(Protocol):
     It may be called from several threads at once. An optional attribute ``mechanisms`` (names,
     default ``("checkpoint",)``) says what the action space must offer. An optional method
     ``prepare(simulator)`` is called once the workloads are loaded and returns what is asked in its
-    place (`prema_gym.clairvoyant`).
+    place (`prema_gym.clairvoyant`). An optional attribute ``test_seeds`` (a range) says on which
+    seeds a policy that has learned may be compared.
     """
 
     @property

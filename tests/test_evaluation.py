@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import baselines
 from prema_gym import evaluation as evaluation_module
-from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
 from prema_gym.evaluation import (
     LEAST_LIMIT,
     Decider,
@@ -423,3 +423,53 @@ def test_impossible_comparisons_are_refused() -> None:
         evaluate(TINY, {})
     with pytest.raises(ConfigError, match="workloads must be at least 1, given 0"):
         evaluate(TINY, {"np-fcfs": fcfs()}, workloads=0)
+
+
+def test_given_workloads_are_played_as_they_are() -> None:
+    catalog = compile_scenario(TINY)
+    drawn = evaluate(TINY, {"np-fcfs": fcfs()}, workloads=5, seed=9, per_workload=True)
+    batch = sample_batch(catalog, range(9, 14))
+    given = evaluate(TINY, {"np-fcfs": fcfs()}, workload=batch, seed=9, per_workload=True)
+    assert given.workload_digest == drawn.workload_digest
+    assert given.seed is None
+    assert numbers(given) == numbers(drawn)
+    alone = evaluate(TINY, {"np-fcfs": fcfs()}, workload=batch.row(3), per_workload=True)
+    assert alone.workloads == 1
+    whole, one = (e.policies["np-fcfs"].per_workload["antt"] for e in (given, alone))
+    assert one[0] == whole[3]
+    # The settings of the report hold the workloads themselves.
+    again = evaluate_settings(json.loads(json.dumps(given.settings)), baselines.make)
+    assert again.workload_digest == given.workload_digest
+    assert numbers(again) == numbers(given)
+
+
+def test_given_workloads_may_be_longer_than_the_scenarios() -> None:
+    longer = replace(TINY, num_tasks=TINY.num_tasks + 5)
+    batch = sample_batch(compile_scenario(longer), range(3))
+    result = evaluate(TINY, {"np-fcfs": fcfs()}, workload=batch)
+    assert result.policies["np-fcfs"].tasks == 3 * longer.num_tasks
+    assert result.policies["np-fcfs"].unfinished == 0
+
+
+def test_given_workloads_that_do_not_fit_are_refused() -> None:
+    batch = sample_batch(compile_scenario(TINY), range(3))
+    with pytest.raises(ConfigError, match="workloads is 4, but 3 are given: leave it out"):
+        evaluate(TINY, {"np-fcfs": fcfs()}, workload=batch, workloads=4)
+    with pytest.raises(ConfigError, match="workload must be a Workload, a WorkloadBatch or a file"):
+        evaluate(TINY, {"np-fcfs": fcfs()}, workload=[batch])  # type: ignore[arg-type]
+    wrong = replace(batch, isolated_cycles=batch.isolated_cycles + 1)
+    with pytest.raises(WorkloadError, match="its profile says otherwise"):
+        evaluate(TINY, {"np-fcfs": fcfs()}, workload=wrong)
+
+
+def test_a_policy_that_learned_is_not_compared_on_what_it_learned_from() -> None:
+    learned = fcfs()
+    learned.test_seeds = range(100, 200)  # type: ignore[attr-defined]
+    policies = {"np-fcfs": fcfs(), "learned": learned}
+    assert evaluate(TINY, policies, workloads=10, seed=190).workloads == 10
+    for seed in (99, 195):
+        with pytest.raises(ConfigError, match="'learned' may be compared on seeds 100 to 199"):
+            evaluate(TINY, policies, workloads=10, seed=seed)
+    # Which seeds a given workload was drawn from nobody knows.
+    batch = sample_batch(compile_scenario(TINY), range(3))
+    assert evaluate(TINY, policies, workload=batch).workloads == 3

@@ -24,7 +24,7 @@ from prema_gym.simulator.simulator import (
 )
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.scenario import Scenario
-from prema_gym.workloads.workload import Workload, WorkloadBatch
+from prema_gym.workloads.storage import WorkloadLike, check_workload_type
 
 RENDER_MODES = ("ansi", "rgb_array", "human")
 
@@ -38,7 +38,6 @@ MOST_DECISIONS = 10**12
 MOST_MS = 1e9
 """Latest horizon: eleven days of the NPU's time, far within 64-bit cycles."""
 
-WorkloadLike = Workload | WorkloadBatch | str | os.PathLike[str]
 ScenarioLike = str | os.PathLike[str] | Mapping[str, Any] | Scenario
 
 
@@ -158,16 +157,6 @@ def resolve_scenario(given: ScenarioLike) -> Scenario:
         f"scenario must be a name ({', '.join(scenarios.names())}), a TOML file, a dict or a "
         f"Scenario, got {given!r}"
     )
-
-
-def check_workload_type(given: object) -> None:
-    """Refuse what can be no workload.
-
-    Raises:
-        ConfigError: It is neither a workload, nor a batch, nor the path of a file.
-    """
-    if not isinstance(given, Workload | WorkloadBatch | str | os.PathLike):
-        raise ConfigError(f"workload must be a Workload, a WorkloadBatch or a file, got {given!r}")
 
 
 def whole_number(name: str, value: object, most: int | None = None) -> int:

@@ -6,7 +6,6 @@ from the copy's own generator; a given workload draws nothing.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -14,13 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from prema_gym._jit import direct
-from prema_gym.envs.settings import WorkloadLike, check_workload_type
 from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
 from prema_gym.metrics import IntArray
 from prema_gym.workloads.catalog import Catalog, compile_scenario
 from prema_gym.workloads.generate import NUM_UNIFORMS, draw_uniforms, generate
-from prema_gym.workloads.storage import load_workload
-from prema_gym.workloads.workload import Workload, WorkloadArrays, WorkloadBatch, empty_arrays
+from prema_gym.workloads.storage import WorkloadLike, as_batch
+from prema_gym.workloads.workload import WorkloadArrays, WorkloadBatch, empty_arrays
 
 OVERRIDES = ("num_tasks", "arrival", "window_ms", "burst_size", "priorities", "sla_factor")
 """Fields of a scenario that ``reset(options=…)`` may change for one episode: how workloads are
@@ -90,16 +88,11 @@ def given_source(workload: WorkloadLike, catalog: Catalog, num_envs: int) -> Giv
     Raises:
         WorkloadError: It does not belong to the scenario, or is a batch with another number of rows
             than there are copies.
-        ConfigError: A file that cannot be read.
+        ConfigError: It is no workload, or a file that cannot be read.
     """
-    if isinstance(workload, str | os.PathLike):
-        workload = load_workload(workload, catalog)
-    batch = WorkloadBatch.of([workload]) if isinstance(workload, Workload) else workload
+    batch = as_batch(workload, catalog)
     if len(batch) not in (1, num_envs):
         raise WorkloadError(f"a batch of {len(batch)} workloads for {num_envs} copies")
-    # A copy: compiled code trusts what was checked here.
-    batch = WorkloadBatch(**{name: np.array(a) for name, a in batch.arrays._asdict().items()})
-    catalog.check(batch)
     return Given(batch)
 
 
@@ -127,5 +120,4 @@ def source_from_options(options: Mapping[str, Any], catalog: Catalog, num_envs: 
     if len(options) > 1:
         others = ", ".join(key for key in options if key != "workload")
         raise ConfigError(f"a workload is drawn or given, not both: leave out {others}")
-    check_workload_type(options["workload"])
     return given_source(options["workload"], catalog, num_envs)

@@ -15,11 +15,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
+
 from prema_gym.atomic import write_text_atomically
 from prema_gym.errors import ConfigError, PremaError, UnknownNameError, WorkloadError
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.tasks import TaskSpec, workload_from_tasks
-from prema_gym.workloads.workload import Workload
+from prema_gym.workloads.workload import Workload, WorkloadBatch
 
 FORMAT_VERSION = 1
 _TASK_KEYS = tuple(f.name for f in fields(TaskSpec))
@@ -87,6 +89,38 @@ def load_workload(path: str | os.PathLike[str], catalog: Catalog) -> Workload:
     for position, i in enumerate(by_arrival):
         _check_cycles(data["tasks"][i], workload, position, f"{where}: task {i}")
     return workload
+
+
+WorkloadLike = Workload | WorkloadBatch | str | os.PathLike[str]
+"""A workload, some, or the file of one."""
+
+
+def check_workload_type(given: object) -> None:
+    """Refuse what can be no workload.
+
+    Raises:
+        ConfigError: It is neither a workload, nor a batch, nor the path of a file.
+    """
+    if not isinstance(given, Workload | WorkloadBatch | str | os.PathLike):
+        raise ConfigError(f"workload must be a Workload, a WorkloadBatch or a file, got {given!r}")
+
+
+def as_batch(given: WorkloadLike, catalog: Catalog) -> WorkloadBatch:
+    """Return workloads that a user hands over as a batch of its own, held against a catalog.
+
+    Raises:
+        ConfigError: It is neither a workload, nor a batch, nor a file that can be read.
+        UnknownNameError: As `load_workload`.
+        WorkloadError: It does not belong to the catalog.
+    """
+    check_workload_type(given)
+    if isinstance(given, str | os.PathLike):
+        given = load_workload(given, catalog)
+    batch = WorkloadBatch.of([given]) if isinstance(given, Workload) else given
+    # A copy: compiled code trusts what was checked here.
+    batch = WorkloadBatch(**{name: np.array(a) for name, a in batch.arrays._asdict().items()})
+    catalog.check(batch)
+    return batch
 
 
 def _task_to_dict(workload: Workload, task: int, catalog: Catalog) -> dict[str, Any]:

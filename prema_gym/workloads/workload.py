@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -156,6 +156,22 @@ class WorkloadBatch:
         """Workload number ``index``, copied, without padding."""
         count = int(self.num_tasks[index])
         return Workload(**{name: getattr(self, name)[index, :count].copy() for name in TASK_FIELDS})
+
+    def rows(self, indices: Sequence[int]) -> WorkloadBatch:
+        """Some of the workloads, copied."""
+        chosen = list(indices)
+        return WorkloadBatch(
+            **{name: array[chosen] for name, array in self.arrays._asdict().items()}
+        )
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The arrays as nested lists, for JSON."""
+        return {name: array.tolist() for name, array in self.arrays._asdict().items()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> WorkloadBatch:
+        """Undo :meth:`to_dict`."""
+        return cls(**{name: np.array(values, np.int64) for name, values in data.items()})
 
     def __len__(self) -> int:
         return len(self.num_tasks)

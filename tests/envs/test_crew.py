@@ -20,7 +20,6 @@ from prema_gym.envs import PremaNPUVectorEnv, crew
 from prema_gym.envs.crew import CLAIMS, LINE, Crew, Plan, claim
 from tests.envs.helpers import SETTINGS, random_legal, vector
 
-
 pytestmark = pytest.mark.skipif(not COMPILED, reason="plain Python plays in one thread")
 
 

@@ -1,32 +1,21 @@
-"""`prema-gym …`: the command line. Looks things up by name and prints; the work is done elsewhere.
-
-Results go to standard output, everything else to standard error. A mistake in what was asked gets
-one plain line and exit status 2.
-"""
+"""The commands: what each is asked, and which part of the package does it."""
 
 from __future__ import annotations
 
-import io
-import os
-import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import prema_gym
-from prema_gym.errors import ConfigError, MissingExtraError, PremaError, UnknownNameError
+from prema_gym.cli.naming import described, make_policies
+from prema_gym.cli.printing import FULL_WIDTH, Format, console, print_tables, progress, show
+from prema_gym.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from prema_gym.evaluation import Progress
-    from prema_gym.listings import Described
     from prema_gym.runs import Decider
+    from prema_gym.workloads import Scenario, WorkloadBatch
 
 # What `evaluate` compares unless told otherwise: the paper's set, in the order of its argument, the
 # floor under every comparison, and the learned scheduler that ships.
@@ -34,16 +23,6 @@ DEFAULT_POLICIES = (
     "np-fcfs,np-hpf,np-sjf,np-token,np-prema,static-rrb,static-hpf,static-sjf,static-token,"
     "static-prema,dynamic-sjf,dynamic-prema,kill-sjf,kill-prema,random,learned"
 )
-# Columns of a table that is not printed on a terminal, unless COLUMNS says otherwise.
-PIPE_WIDTH = 132
-# What the comparison needs to show values and ratios side by side.
-FULL_WIDTH = 110
-
-# Typer brings its own copy of Click, older ones use the package: both are reached through a child.
-UsageProblem: type[typer.BadParameter] = next(
-    c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException"
-)
-
 app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -51,14 +30,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Schedule DNN tasks on a preemptible NPU: PREMA, classic and learned policies compared.",
 )
-
-
-class Format(str, Enum):
-    """How a result is printed."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
 
 
 FormatOption = Annotated[Format, typer.Option(help="How to print the result.")]
@@ -85,17 +56,28 @@ def evaluate(
         str,
         typer.Option(
             help="Names from `prema-gym policies`, separated by commas, or `all`; parameters "
-            "follow a colon (dysta:beta=0.05); path:FOLDER is a training run."
+            "follow a colon (dysta:beta=0.05); path:FOLDER is a training run, FILE.py:NAME a "
+            "policy of your own."
         ),
     ] = DEFAULT_POLICIES,
     scenario: ScenarioOption = "paper",
-    workloads: Annotated[int, typer.Option(min=1, help="Workloads to play (the paper: 25).")] = 200,
+    workloads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Workloads to draw and play (the paper: 25).", show_default="200"),
+    ] = None,
     seed: Annotated[
         int,
         typer.Option(
             min=0, help="Workload i is drawn from seed + i; repeats need seeds further apart."
         ),
     ] = 0,
+    workload: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Play this workload file in place of drawn workloads; may be given repeatedly.",
+            show_default=False,
+        ),
+    ] = None,
     relative_to: Annotated[
         str, typer.Option(help="Policy that ratios compare with; played too if not listed.")
     ] = "np-fcfs",
@@ -133,10 +115,7 @@ def evaluate(
     threads: Annotated[int | None, typer.Option(min=1, help="Default: one a core.")] = None,
 ) -> None:
     """Play policies on the same workloads; print metrics with intervals, and ratios."""
-    import agents
-    from agents.seeds import check_test
     from prema_gym import report
-    from prema_gym.evaluation import MAX_WORKLOADS
     from prema_gym.evaluation import evaluate as run
     from prema_gym.simulator.simulator import SchedulerOptions
     from prema_gym.workloads import scenarios
@@ -145,15 +124,15 @@ def evaluate(
         raise ConfigError("--per-workload shows nothing in a table: add --format or --output DIR")
     if output is not None:
         report.check_folder(output)
-    chosen = _policies(policies, relative_to)
-    if any(name.startswith("path:") or name in agents.names() for name in chosen):
-        check_test(seed, min(workloads, MAX_WORKLOADS))
-    with _progress() as progress:
+    chosen = make_policies(policies, relative_to)
+    chosen_scenario = scenarios.get(scenario)
+    with progress() as progress_bar:
         result = run(
-            scenarios.get(scenario),
+            chosen_scenario,
             chosen,
             workloads=workloads,
             seed=seed,
+            workload=_given_workloads(workload, chosen_scenario),
             relative_to=relative_to,
             oracle=oracle,
             slots=slots,
@@ -162,10 +141,10 @@ def evaluate(
             max_decisions=max_decisions,
             bounds=bounds,
             threads=threads,
-            progress=progress,
+            progress=progress_bar,
         )
     if format is Format.table:
-        _print_tables(report.evaluation_tables(result, narrow=_console().width < FULL_WIDTH))
+        print_tables(report.evaluation_tables(result, narrow=console().width < FULL_WIDTH))
     elif format is Format.json:
         sys.stdout.write(report.to_json(result.to_dict()))
     else:
@@ -194,7 +173,7 @@ def reproduce(
     from prema_gym.reproduce import reproduce as run
     from prema_gym.workloads import scenarios
 
-    with _progress() as progress:
+    with progress() as progress_bar:
         result = run(
             baselines.make,
             scenario=scenarios.get(scenario),
@@ -202,10 +181,10 @@ def reproduce(
             only=only.split(",") if only else None,
             workloads=workloads,
             seed=seed,
-            progress=progress,
+            progress=progress_bar,
         )
     if format is Format.table:
-        _print_tables(report.reproduction_tables(result))
+        print_tables(report.reproduction_tables(result))
         for note in report.reproduction_notes(result):
             print(note, file=sys.stderr)
     elif format is Format.json:
@@ -225,8 +204,8 @@ def networks(
     from prema_gym.listings import network_rows
 
     estimates = tuple(f"est b{batch}" for batch in (1, 4, 16))
-    too_wide = () if _console().width >= FULL_WIDTH else ("layers", "lengths", *estimates)
-    _show(network_rows(_hardware(hardware)), format, leave_out=("source", *too_wide))
+    too_wide = () if console().width >= FULL_WIDTH else ("layers", "lengths", *estimates)
+    show(network_rows(_hardware(hardware)), format, leave_out=("source", *too_wide))
 
 
 @app.command()
@@ -235,7 +214,7 @@ def policies(format: FormatOption = Format.table) -> None:
     import baselines
     from prema_gym.listings import policy_rows
 
-    _show(policy_rows(_described(), baselines.as_text), format, leave_out=("mechanisms",))
+    show(policy_rows(described(), baselines.as_text), format, leave_out=("mechanisms",))
 
 
 @app.command()
@@ -243,7 +222,7 @@ def scenarios(format: FormatOption = Format.table) -> None:
     """List the registered scenarios."""
     from prema_gym.listings import scenario_rows
 
-    _show(scenario_rows(), format)
+    show(scenario_rows(), format)
 
 
 @app.command()
@@ -259,7 +238,7 @@ def preemption(
     """Tabulate context size and preemption latency over the course of each network."""
     from prema_gym.listings import preemption_rows
 
-    _show(preemption_rows(_hardware(hardware), network or ()), format)
+    show(preemption_rows(_hardware(hardware), network or ()), format)
 
 
 @app.command()
@@ -329,187 +308,17 @@ def warmup() -> None:
     print("kernels are compiled", file=sys.stderr)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; mistakes of the caller exit with status 2 and one line."""
-    try:
-        given = sys.argv[1:] if arguments is None else list(arguments)
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="replace")  # a "±" that the encoding lacks
-        # Typer's own way to run would turn an interrupt and a closed pipe into exit codes.
-        command = typer.main.get_command(app)
-        with command.make_context("prema-gym", given) as context:
-            status = command.invoke(context)
-        sys.stdout.flush()
-    except typer.Exit as stop:
-        status = stop.exit_code
-    except UsageProblem as error:
-        typed = shlex.join(sys.argv[1:] if arguments is None else arguments)
-        _fail(f"{error.format_message()} (given: {typed})")
-    except PremaError as error:
-        _fail(str(error))
-    except (KeyboardInterrupt, typer.Abort):
-        print("stopped", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:  # the reader went away, as `head` does
-        sys.stderr.close()
-        sys.exit(0)
-    except MemoryError:
-        _fail("not enough memory: ask for fewer workloads, tasks or slots")
-    except OSError as error:
-        # What is still buffered would fail again when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        _fail(f"cannot write the result: {error.strerror}")
-    sys.exit(status if isinstance(status, int) else 0)
+def _given_workloads(files: list[Path] | None, scenario: Scenario) -> WorkloadBatch | None:
+    """Read workload files for a scenario; None if none is given."""
+    from prema_gym.workloads import WorkloadBatch, compile_scenario, load_workload
 
-
-def _fail(message: str) -> None:
-    print("prema-gym: " + " ".join(message.split()), file=sys.stderr)
-    sys.exit(2)
-
-
-def split_names(text: str) -> list[str]:
-    """Split a list of policies at commas, but keep parameters with their policy.
-
-    ``static-prema:strict=true,levels=1/3/9,np-fcfs`` is two policies: a piece with ``=`` and no
-    policy of its own continues the one before.
-    """
-    names: list[str] = []
-    for piece in filter(None, (part.strip() for part in text.split(","))):
-        if names and "=" in piece and ":" not in piece:
-            names[-1] += f",{piece}"
-        else:
-            names.append(piece)
-    if not names:
-        raise ConfigError(f"no policy named in {text!r}: give names from `prema-gym policies`")
-    return names
-
-
-def _policies(text: str, relative_to: str) -> dict[str, Decider]:
-    """Make the policies named, and the one compared with first if it is not among them."""
-    import agents
-    import baselines
-
-    names = split_names(text)
-    if "all" in names:
-        everyone = [*baselines.names(), *agents.names()]
-        at = names.index("all")
-        names[at : at + 1] = [name for name in everyone if name not in names]
-    if relative_to not in names:
-        names.insert(0, relative_to)
-    made: dict[str, Decider] = {}
-    for name in names:
-        if name in made:
-            raise ConfigError(f"policy {name!r} is named twice")
-        made[name] = make_policy(name)
-    return made
-
-
-def _described() -> list[Described]:
-    """Every policy that has a name, as the listing shows it."""
-    import agents
-    import baselines
-    from prema_gym import clairvoyant
-
-    learned = [agents.load(name) for name in agents.names()]
-    metrics = (name.removeprefix(clairvoyant.PREFIX) for name in clairvoyant.names())
-    return [*baselines.describe(), *learned, *map(clairvoyant.Clairvoyant, metrics)]
-
-
-def make_policy(name: str) -> Decider:
-    """Look up a policy: a rule, a learned one, ``path:FOLDER-OR-FILE``, or ``clairvoyant-METRIC``.
-
-    Raises:
-        PremaError: Nothing is found by that name, or what is found cannot be used.
-    """
-    import agents
-    import baselines
-    from prema_gym import clairvoyant
-    from prema_gym.simulator.observation import MECHANISMS
-
-    if name.startswith("path:"):
-        path = Path(name.removeprefix("path:"))
-        if name == "path:" or not path.exists():
-            raise ConfigError(f"{name} names no file or folder: give path:FOLDER or path:FILE")
-        return agents.load(path)
-    base, _, parameters = name.partition(":")
-    optima = clairvoyant.names()
-    everyone = (*baselines.names(), *agents.names(), *optima)
-    if base not in (*everyone, *baselines.LEFT_OUT):
-        raise UnknownNameError("policy", base, everyone, note="see `prema-gym policies`")
-    if parameters and base not in baselines.names():
-        raise ConfigError(f"policy {base!r} takes no parameters, given {parameters!r}")
-    if name in agents.names():
-        return agents.load(name)
-    if name.startswith(clairvoyant.PREFIX):
-        return clairvoyant.Clairvoyant(name.removeprefix(clairvoyant.PREFIX))
-    # All mechanisms are on offer, so that drains are decisions that can be counted; `random`
-    # alone would use them all, and keeps to its own.
-    wide = None if name.partition(":")[0] == "random" else MECHANISMS
-    return baselines.make(name, mechanisms=wide)
+    if not files:
+        return None
+    catalog = compile_scenario(scenario)
+    return WorkloadBatch.of([load_workload(file, catalog) for file in files])
 
 
 def _hardware(path: Path | None) -> Any:  # noqa: ANN401 - NPUConfig, imported late
     from prema_gym.hardware.config import NPUConfig
 
     return NPUConfig() if path is None else NPUConfig.from_toml(path)
-
-
-def _show(
-    rows: Sequence[dict[str, object]],
-    format: Format,
-    leave_out: Sequence[str] = (),
-) -> None:
-    """Print records; a table leaves out the columns that would not fit a terminal."""
-    from prema_gym import report
-
-    if format is Format.table:
-        kept = [{k: v for k, v in row.items() if k not in leave_out} for row in rows]
-        _print_tables([report.to_table(kept)])
-    elif format is Format.json:
-        sys.stdout.write(report.to_json(rows))
-    else:
-        sys.stdout.write(report.to_csv(rows))
-
-
-def _print_tables(tables: Sequence[Any]) -> None:
-    console = _console()
-    for table in tables:
-        console.print(table)
-
-
-def _console() -> Console:
-    """Standard output as Rich sees it: as wide as the terminal, or as COLUMNS says."""
-    from rich.console import Console
-
-    class Output(Console):
-        def on_broken_pipe(self) -> None:
-            raise
-
-    fixed = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
-    return Output(width=fixed)
-
-
-@contextmanager
-def _progress() -> Iterator[Progress | None]:
-    """A progress bar on a terminal, nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("workloads played"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, todo: bar.update(task, completed=done, total=todo)

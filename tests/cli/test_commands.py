@@ -318,11 +318,11 @@ def test_learned_policies_are_compared_on_test_seeds_only(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     learned = "agents/pretrained/learned.npz"
-    for policy in ("learned", f"path:{Path(__file__).parents[1] / learned}"):
+    for policy in ("learned", f"path:{Path(__file__).parents[2] / learned}"):
         arguments = ("evaluate", "--policies", policy, "--workloads", "2", "--seed", "999999999")
         status, _, err = run(capsys, *arguments)
         assert status == 2
-        assert "test seeds are 0 to 999999999, given 999999999 to 1000000000" in err
+        assert "may be compared on seeds 0 to 999999999, given 999999999 to 1000000000" in err
     status, *_ = run(capsys, "evaluate", "--policies", "np-fcfs", *arguments[3:])
     assert status == 0
 
@@ -351,7 +351,7 @@ def test_a_reader_that_goes_away_is_no_failure() -> None:
     command = shlex.join([*COMMAND, "evaluate", "--policies", "np-fcfs", "--workloads", "2"])
     done = subprocess.run(
         ["bash", "-c", f"{command} | head -1; echo ${{PIPESTATUS[0]}}"],
-        capture_output=True, text=True, cwd=Path(__file__).parents[1],
+        capture_output=True, text=True, cwd=Path(__file__).parents[2],
     )  # fmt: skip
     assert done.stdout.splitlines()[-1] == "0", done.stderr
     assert "Traceback" not in done.stderr
@@ -360,7 +360,7 @@ def test_a_reader_that_goes_away_is_no_failure() -> None:
 def test_an_interrupt_says_that_it_stopped() -> None:
     process = subprocess.Popen(
         [*COMMAND, "evaluate", "--workloads", "50000"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
     )  # fmt: skip
     time.sleep(4)
     process.send_signal(signal.SIGINT)
@@ -371,7 +371,7 @@ def test_an_interrupt_says_that_it_stopped() -> None:
 def test_an_encoding_without_the_signs_is_no_failure() -> None:
     done = subprocess.run(
         [*COMMAND, "evaluate", "--policies", "np-fcfs", "--workloads", "2"],
-        capture_output=True, cwd=Path(__file__).parents[1],
+        capture_output=True, cwd=Path(__file__).parents[2],
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -392,3 +392,50 @@ def test_a_file_to_export_to_says_its_format(
     status, _, err = run(capsys, "export", "learned", *arguments)
     assert status == 2
     assert needle in err
+
+
+DUEL = """{"tasks": [
+  {"network": "vgg-16", "batch": 16},
+  {"network": "alexnet", "arrival_ms": 2.5, "priority": 9, "deadline_ms": 5.0}
+]}"""
+
+
+def test_workload_files_are_played_in_place_of_drawn_ones(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "duel.json").write_text(DUEL)
+    (tmp_path / "alone.json").write_text('{"tasks": [{"network": "alexnet"}]}')
+    both = ["evaluate", "--policies", "dynamic-prema,learned"]
+    both += ["--workload", str(tmp_path / "duel.json"), "--workload", str(tmp_path / "alone.json")]
+    _, out, _ = run(capsys, *both, "--format", "json", "--per-workload")
+    report = json.loads(out)
+    assert (report["seed"], report["workloads"]) == (None, 2)
+    # A task alone has NTT 1 under every policy.
+    assert [row["per_workload"]["antt"][1] for row in report["policies"].values()] == [1.0] * 3
+    assert report["policies"]["dynamic-prema"]["per_workload"]["antt"][0] < 2
+    assert report["policies"]["np-fcfs"]["per_workload"]["antt"][0] > 2
+    _, out, _ = run(capsys, *both)
+    assert "2 workloads as given, scenario 'paper'" in out
+    _, out, _ = run(capsys, *both, "--format", "csv", "--per-workload")
+    assert [line.split(",")[:2] for line in out.splitlines()[:3]] == [
+        ["policy", "workload"],
+        ["np-fcfs", "0"],
+        ["np-fcfs", "1"],
+    ]
+
+
+def test_workload_files_that_do_not_fit_get_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "duel.json"
+    path.write_text(DUEL)
+    for arguments, message in (
+        (["--workload", str(path), "--workloads", "5"], "workloads is 5, but 1 are given"),
+        (["--workload", str(tmp_path / "no.json")], "cannot read"),
+    ):
+        status, out, err = run(capsys, "evaluate", "--policies", "np-fcfs", *arguments)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert message in err
+    path.write_text(DUEL.replace("alexnet", "alexnte"))
+    _, _, err = run(capsys, "evaluate", "--policies", "np-fcfs", "--workload", str(path))
+    assert "did you mean 'alexnet'" in err

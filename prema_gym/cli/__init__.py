@@ -1,0 +1,66 @@
+"""`prema-gym …`: the command line. Looks things up by name and prints; the work is done elsewhere.
+
+Results go to standard output, everything else to standard error. A mistake in what was asked gets
+one plain line and exit status 2. Here is how a command starts and how it ends; the commands
+themselves are in ``commands.py``, what a policy's name means in ``naming.py``, tables and progress
+in ``printing.py``.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from prema_gym.cli.commands import DEFAULT_POLICIES, app
+from prema_gym.cli.naming import split_names
+from prema_gym.errors import PremaError
+
+__all__ = ["DEFAULT_POLICIES", "app", "main", "split_names"]
+
+# Typer brings its own copy of Click, older ones use the package: both are reached through a child.
+UsageProblem: type[typer.BadParameter] = next(
+    c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException"
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; mistakes of the caller exit with status 2 and one line."""
+    try:
+        given = sys.argv[1:] if arguments is None else list(arguments)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")  # a "±" that the encoding lacks
+        # Typer's own way to run would turn an interrupt and a closed pipe into exit codes.
+        command = typer.main.get_command(app)
+        with command.make_context("prema-gym", given) as context:
+            status = command.invoke(context)
+        sys.stdout.flush()
+    except typer.Exit as stop:
+        status = stop.exit_code
+    except UsageProblem as error:
+        typed = shlex.join(sys.argv[1:] if arguments is None else arguments)
+        _fail(f"{error.format_message()} (given: {typed})")
+    except PremaError as error:
+        _fail(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        print("stopped", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader went away, as `head` does
+        sys.stderr.close()
+        sys.exit(0)
+    except MemoryError:
+        _fail("not enough memory: ask for fewer workloads, tasks or slots")
+    except OSError as error:
+        # What is still buffered would fail again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _fail(f"cannot write the result: {error.strerror}")
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _fail(message: str) -> None:
+    print("prema-gym: " + " ".join(message.split()), file=sys.stderr)
+    sys.exit(2)

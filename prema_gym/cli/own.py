@@ -1,0 +1,90 @@
+"""How does a policy in a user's own file take part? The file is run, and asked for it by name."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+from prema_gym.errors import ConfigError, UnknownNameError
+
+if TYPE_CHECKING:
+    from prema_gym.runs import Decider
+
+
+def own_policy(path: Path, name: str) -> Decider:
+    """Make the policy that a file of the user's calls ``name``. It runs the file.
+
+    Args:
+        path: A Python file.
+        name: In it, an object with ``predict``, or a class or function that makes one when it is
+            called without arguments.
+
+    Raises:
+        ConfigError: The file cannot be run, has no such name, or it stands for no policy.
+    """
+    from prema_gym.runs import mechanisms_of
+
+    where = f"{path}:{name}"
+    module = _run_file(path)
+    if not name:
+        there = ", ".join(_defined_in(module)) or "nothing that could be one"
+        raise ConfigError(f"say which policy of {path}: FILE.py:NAME (there: {there})")
+    if not hasattr(module, name):
+        raise UnknownNameError("policy", name, _defined_in(module), str(path))
+    found: Any = getattr(module, name)
+    if isinstance(found, type) or not hasattr(found, "predict"):
+        if not callable(found):
+            raise ConfigError(f"{where} is {found!r}, which has no predict")
+        try:
+            found = found()
+        except Exception as error:
+            raise ConfigError(f"{where}() fails: {_in_one_line(error, path)}") from error
+    try:
+        mechanisms_of(found)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from error
+    return cast("Decider", found)
+
+
+def _run_file(path: Path) -> ModuleType:
+    """Run a Python file as a module; what lies beside it can be imported, as by ``python FILE``."""
+    if not path.is_file():
+        raise ConfigError(f"{path} is no file: give a policy of your own as FILE.py:NAME")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ConfigError(f"{path} cannot be run: {_in_one_line(error, path)}") from error
+    return module
+
+
+def _in_one_line(error: Exception, path: Path) -> str:
+    """What went wrong, and in which line of the user's file."""
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).resolve() == path.resolve()
+    ]
+    place = f" (line {lines[-1]})" if lines else ""
+    return f"{type(error).__name__}: {error}{place}"
+
+
+def _defined_in(module: ModuleType) -> list[str]:
+    """What could be a policy or make one: not what the file merely imports."""
+
+    def could_be(member: object) -> bool:
+        here = getattr(member, "__module__", None) == module.__name__
+        ready = hasattr(member, "predict") and not isinstance(member, type)
+        return ready or (here and callable(member))
+
+    return [name for name, member in vars(module).items() if could_be(member)]
