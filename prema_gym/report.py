@@ -112,13 +112,20 @@ def number(value: float, like: float | None = None) -> str:
     return f"{value:.{max(0, _DIGITS - whole_digits)}f}"
 
 
-def evaluation_tables(evaluation: Evaluation, *, narrow: bool = False) -> list[Table]:
+# What the comparison needs to show all of a cell on one line, and value and interval on one.
+_FULL_WIDTH, _MEDIUM_WIDTH = 110, 80
+
+
+def evaluation_tables(evaluation: Evaluation, *, width: int | None = None) -> list[Table]:
     """The main table (value ± interval, ratio), the details (values only), and any regrets.
 
     Args:
         evaluation: What to show.
-        narrow: Put ratios on lines of their own: eighty columns are then enough.
+        width: Columns of the terminal; where they do not hold value, interval and ratio side by
+            side, ratios get lines of their own, then intervals too. None: as many as it takes.
     """
+    before_interval = "\n" if width is not None and width < _MEDIUM_WIDTH else ""
+    before_ratio = "\n" if width is not None and width < _FULL_WIDTH else " "
     main = _table(
         f"{_what_was_played(evaluation)}: value ± half the width of its 95 % interval, and how "
         f"many times better it is than {evaluation.relative_to}"
@@ -133,7 +140,7 @@ def evaluation_tables(evaluation: Evaluation, *, narrow: bool = False) -> list[T
         for name, result in evaluation.policies.items():
             cells = [result.metrics[metric.name] for metric in shown]
             if which == "main":
-                texts = [_main_cell(cell, "\n" if narrow else " ") for cell in cells]
+                texts = [_main_cell(cell, before_interval, before_ratio) for cell in cells]
             else:
                 texts = [_detail_cell(cell) for cell in cells]
             cut = " !" if result.truncated else ""  # a note says what was cut off
@@ -164,8 +171,10 @@ def _heading(metric: Metric) -> str:
     return f"{metric.title}{unit}" + {"lower": " ↓", "higher": " ↑", None: ""}[metric.better]
 
 
-def _main_cell(estimate: Estimate, between: str) -> str:
-    return f"{_detail_cell(estimate)}{_half_width(estimate)}{between}{_times(estimate.ratio)}"
+def _main_cell(estimate: Estimate, before_interval: str, before_ratio: str) -> str:
+    half_width = _half_width(estimate)
+    interval = before_interval + half_width if half_width else ""
+    return f"{_detail_cell(estimate)}{interval}{before_ratio}{_times(estimate.ratio)}"
 
 
 def _half_width(estimate: Estimate) -> str:

@@ -147,6 +147,11 @@ def test_tables_show_value_interval_and_ratio() -> None:
     assert narrow.count("12.3±0.5") == 10
     assert narrow.count("7.80×") == 5
     assert "dynamic-prema" in narrow
+    # Narrower terminals get value, interval and ratio below each other.
+    for width in (60, 70, 79):
+        text = shown(evaluation_tables(evaluation(), width=width)[0], width=width)
+        assert [text.count(part) for part in ("12.3", "±0.5", "7.80×")] == [10, 10, 5]
+        assert "…" not in text
 
 
 @pytest.mark.small

@@ -144,7 +144,7 @@ def evaluate(
             progress=progress_bar,
         )
     if format is Format.table:
-        print_tables(report.evaluation_tables(result, narrow=console().width < FULL_WIDTH))
+        print_tables(report.evaluation_tables(result, width=console().width))
     elif format is Format.json:
         sys.stdout.write(report.to_json(result.to_dict()))
     else:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Columns of a table that is not printed on a terminal, unless COLUMNS says otherwise.
 PIPE_WIDTH = 132
-# What the comparison needs to show values and ratios side by side.
+# What a listing of networks needs to show every column.
 FULL_WIDTH = 110
 
 
