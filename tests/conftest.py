@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from prema_gym.networks import registry
-from prema_gym.workloads.catalog import compile_scenario
+from prema_gym.workloads import catalog
 
 
 @pytest.fixture
@@ -16,4 +16,4 @@ def own_networks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patch:
         patch.setattr(registry, "_NETWORKS", dict(registry._NETWORKS))
         yield
-    compile_scenario.cache_clear()
+    catalog._compiled.cache_clear()

@@ -13,7 +13,6 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from prema_gym import networks as registry
 from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
@@ -29,17 +28,13 @@ from prema_gym.workloads.lengths import (
     ratio_table,
 )
 from prema_gym.workloads.scenario import ARRIVALS, Scenario
-from prema_gym.workloads.workload import WorkloadBatch, refuse
-
-IntArray = npt.NDArray[np.int64]
+from prema_gym.workloads.traces import file_state, trace_cycles
+from prema_gym.workloads.workload import MAX_CYCLES, IntArray, WorkloadBatch, refuse
 
 # Entries of CatalogArrays.process.
 ARRIVAL = 0  # position in `scenario.ARRIVALS`
 WINDOW_CYCLES = 1
 BURST_SIZE = 2
-
-# No task may take or be allowed longer: sums of an arrival and a duration stay within int64.
-MAX_CYCLES = 2**62
 
 
 class CatalogArrays(NamedTuple):
@@ -50,6 +45,7 @@ class CatalogArrays(NamedTuple):
     """
 
     process: IntArray  # (3,): ARRIVAL, WINDOW_CYCLES, BURST_SIZE
+    trace_cycles: IntArray  # (num_requests,) since the first request, increasing; (1,): no trace
     batch_sizes: IntArray  # (num_batches,) [inputs]
     priorities: IntArray  # (num_priorities,)
     first_profile: IntArray  # (num_networks, num_batches)
@@ -155,17 +151,26 @@ class Catalog:
             refuse(present & (values != here), name, values, "its profile says otherwise")
 
 
-@lru_cache(maxsize=16)
 def compile_scenario(scenario: Scenario) -> Catalog:
     """Work out every profile and estimate that a scenario's tasks can need.
 
     Equal scenarios share one catalog; its arrays are read-only. A network's name never changes its
-    meaning (`prema_gym.networks.register`), so a catalog does not go stale.
+    meaning (`prema_gym.networks.register`). A trace's file may change: it is read here, once, and
+    the catalog keeps what it read; a scenario compiled after the change has a catalog of its own.
 
     Raises:
         UnknownNameError: A network that was not registered in this process.
-        ConfigError: A task or deadline would be too long for 64-bit cycle counts.
+        ConfigError: A task or deadline would be too long for 64-bit cycle counts, or the trace
+            cannot be replayed (`prema_gym.workloads.traces.trace_cycles`).
     """
+    return _compiled(scenario, () if scenario.trace is None else file_state(scenario.trace))
+
+
+@lru_cache(maxsize=16)
+def _compiled(scenario: Scenario, trace_state: tuple[int, ...]) -> Catalog:
+    """`compile_scenario`, for a trace's file in one state, which only tells catalogs apart."""
+    del trace_state
+    trace = trace_cycles(scenario)  # first, since it is quick to fail
     config = scenario.hardware
     # An unpickled scenario was checked in another process, which may know more networks.
     where = f"scenario {scenario.name!r}"
@@ -200,6 +205,7 @@ def compile_scenario(scenario: Scenario) -> Catalog:
     )
     arrays = CatalogArrays(
         np.array(process, dtype=np.int64),
+        trace,
         np.array(scenario.batch_sizes, dtype=np.int64),
         np.array(scenario.priorities, dtype=np.int64),
         first_profile,

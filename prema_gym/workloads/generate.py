@@ -24,7 +24,7 @@ from prema_gym.workloads.catalog import (
     CatalogArrays,
 )
 from prema_gym.workloads.lengths import NUM_RATIOS, RATIO_ONE
-from prema_gym.workloads.scenario import BURST, PERIODIC, POISSON
+from prema_gym.workloads.scenario import BURST, PERIODIC, POISSON, TRACE
 from prema_gym.workloads.workload import (
     TASK_FIELDS,
     Workload,
@@ -100,7 +100,7 @@ def generate(
     spare = np.empty(num_tasks, dtype=np.int64)
     for source in range(rows.shape[0]):
         row = rows[source]
-        _draw_arrivals(arrays.process, uniforms[source], arrival)
+        _draw_arrivals(arrays.process, arrays.trace_cycles, uniforms[source], arrival)
         _sort_stable(arrival, order, spare)
         for task in range(num_tasks):
             draw = order[task]
@@ -113,16 +113,19 @@ def generate(
 @kernel
 def _draw_arrivals(
     process: npt.NDArray[np.int64],
+    trace: npt.NDArray[np.int64],
     uniforms: npt.NDArray[np.float64],
     arrival: npt.NDArray[np.int64],
 ) -> None:
     """Write the arrival [cycles] of each task, in order of drawing, not sorted.
 
-    Rules: see `Scenario.arrival`. A burst takes its instant from its first task's number.
+    Rules: see `Scenario.arrival`. A burst takes its instant from its first task's number, a
+    workload from a trace its first request; the trace has at least ``num_tasks`` of them.
     """
     kind = process[ARRIVAL]
     window = process[WINDOW_CYCLES]
     num_tasks = arrival.shape[0]
+    start = int(uniforms[0, U_ARRIVAL] * (trace.shape[0] - num_tasks + 1)) if kind == TRACE else 0
     now = 0
     for task in range(num_tasks):
         u = uniforms[task, U_ARRIVAL]
@@ -131,6 +134,8 @@ def _draw_arrivals(
         elif kind == POISSON:
             # Inverse of the exponential distribution; u < 1 keeps it finite.
             now += int(-math.log1p(-u) * (window / num_tasks))
+        elif kind == TRACE:
+            now = trace[start + task] - trace[start]
         elif kind != BURST or task % process[BURST_SIZE] == 0:
             now = int(u * window)
         arrival[task] = now

@@ -21,8 +21,8 @@ from prema_gym.hardware.toml_io import read_toml, write_toml
 from prema_gym.workloads.lengths import LengthModel, default_lengths
 
 # How arrivals are drawn; a name's position is the code that compiled code reads.
-ARRIVALS: tuple[str, ...] = ("uniform", "poisson", "periodic", "burst")
-UNIFORM, POISSON, PERIODIC, BURST = range(len(ARRIVALS))
+ARRIVALS: tuple[str, ...] = ("uniform", "poisson", "periodic", "burst", "trace")
+UNIFORM, POISSON, PERIODIC, BURST, TRACE = range(len(ARRIVALS))
 
 # Upper limits, far above any experiment, that keep every time within 64-bit integers: tasks times
 # window cycles (3.5 hours at 700 MHz) is the largest product.
@@ -47,11 +47,20 @@ class Scenario:
             the window. "poisson": gaps from an exponential distribution with mean
             window / num_tasks, so the same rate without an end. "periodic": one task every
             window / num_tasks, the first at 0. "burst": groups of ``burst_size`` tasks at one
-            instant, the instants uniform in the window.
+            instant, the instants uniform in the window. "trace": consecutive requests of a recorded
+            trace, from a start that is any of the possible ones with the same chance, the first of
+            them at 0.
         window_ms: Length of the arrival window [ms]; 0 lets every task arrive at 0. Default 10: a
-            choice (fidelity.md: C), the window is not public.
+            choice (fidelity.md: C), the window is not public. A trace is stretched or shrunk as a
+            whole, so that its mean gap is window / num_tasks.
         burst_size: Tasks in one group of "burst" arrivals. Default 4: two groups in a workload
             of eight, as when one application asks for several inferences at once (ours).
+        trace: File of a recorded trace (`prema_gym.workloads.traces.read_trace` has the formats),
+            kept as its absolute path; a relative one is taken from the current folder, in a TOML
+            file from that file's folder. Read when the scenario is compiled. For "trace" arrivals,
+            and only for them.
+        trace_speed: Play the trace in real time, so many times as fast; ``window_ms`` then changes
+            nothing. None (default): scale it to the window.
         priorities: Priority weights, equally likely. Default: the paper's three (R).
         lengths: Sequence lengths that replace a recurrent network's default; needed for a
             recurrent network of your own, which has none.
@@ -83,6 +92,8 @@ class Scenario:
     arrival: str = "uniform"
     window_ms: float = 10.0
     burst_size: int = 4
+    trace: str | None = None
+    trace_speed: float | None = None
     priorities: tuple[int, ...] = (1, 3, 9)
     lengths: tuple[LengthModel, ...] = ()
     sla_factor: float = 8.0
@@ -95,6 +106,7 @@ class Scenario:
         self._check_networks()
         if self.arrival not in ARRIVALS:
             raise UnknownNameError("arrival process", str(self.arrival), ARRIVALS, self._where)
+        self._check_trace()
         self._set_integers("batch_sizes", _MOST_BATCH)
         self._set_integers("priorities", _MOST_PRIORITY)
         for name in ("num_tasks", "burst_size"):
@@ -137,8 +149,9 @@ class Scenario:
         return default_lengths(network)
 
     def to_dict(self) -> dict[str, Any]:
-        """Every field as plain data: what `from_dict`, JSON and TOML take."""
-        data: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        """Every field as plain data, None left out: what `from_dict`, JSON and TOML take."""
+        named = {f.name: getattr(self, f.name) for f in fields(self)}
+        data: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
         for name in ("networks", "batch_sizes", "priorities"):
             data[name] = list(data[name])
         data["lengths"] = [model.to_dict() for model in self.lengths]
@@ -186,11 +199,16 @@ class Scenario:
     def from_toml(cls, path: str | os.PathLike[str]) -> Scenario:
         """Read a scenario from a TOML file with the fields' names as keys.
 
+        A relative ``trace`` is taken from the file's folder.
+
         Raises:
             UnknownNameError: A key is no field.
             ConfigError: The file cannot be read, is not TOML, or holds a value not allowed.
         """
-        return cls.from_dict(read_toml(path), where=os.fspath(path))
+        data = read_toml(path)
+        if isinstance(data.get("trace"), str):
+            data["trace"] = os.path.join(os.path.dirname(path), data["trace"])
+        return cls.from_dict(data, where=os.fspath(path))
 
     def to_toml(self, path: str | os.PathLike[str]) -> None:
         """Write every field to a TOML file that `from_toml` reads back equal.
@@ -223,6 +241,28 @@ class Scenario:
             raise ConfigError(f"{self._where} gives lengths for one network twice")
         for name in names:
             self._check_length_model(name)
+
+    def _check_trace(self) -> None:
+        """A file and perhaps a speed where arrivals are replayed, and nowhere else."""
+        if self.arrival != "trace":
+            for name in ("trace", "trace_speed"):
+                if getattr(self, name) is not None:
+                    raise ConfigError(
+                        f"{name} of {self._where} is for arrival 'trace' only, not "
+                        f"{self.arrival!r}: leave it out, or change the arrival"
+                    )
+            return
+        path = os.fspath(self.trace) if isinstance(self.trace, str | os.PathLike) else ""
+        if not path or "\0" in path:  # which no system takes in a name
+            raise ConfigError(
+                f"arrival 'trace' of {self._where} needs the name of a file as trace, got "
+                f"{self.trace!r}"
+            )
+        self._set("trace", os.path.realpath(path))
+        if self.trace_speed is not None:
+            self._set("trace_speed", self._number("trace_speed", self.trace_speed, 0.0))
+            if self.trace_speed == 0:
+                raise ConfigError(f"trace_speed of {self._where} must be above 0, got 0")
 
     def _check_length_model(self, name: str) -> None:
         """A network with a sequence has lengths, one with output steps also a ratio."""

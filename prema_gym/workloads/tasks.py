@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from prema_gym.errors import PremaError, WorkloadError
-from prema_gym.workloads.catalog import MAX_CYCLES, Catalog
-from prema_gym.workloads.workload import TASK_FIELDS, Workload
+from prema_gym.workloads.catalog import Catalog
+from prema_gym.workloads.workload import MAX_CYCLES, TASK_FIELDS, Workload
 
 
 @dataclass(frozen=True, kw_only=True)

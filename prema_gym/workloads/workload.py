@@ -19,6 +19,9 @@ from prema_gym.errors import WorkloadError
 
 IntArray = npt.NDArray[np.int64]
 
+# No task may arrive later, take longer or be allowed longer: sums of two stay within int64.
+MAX_CYCLES = 2**62
+
 # Smallest value each field may have. Times and sizes of zero cycles or inputs do not exist.
 MINIMUM: Mapping[str, int] = {
     "arrival_cycles": 0,

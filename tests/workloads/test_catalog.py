@@ -22,6 +22,7 @@ from prema_gym.hardware.profile import (
     locate,
 )
 from prema_gym.hardware.tiles import layer_runs
+from prema_gym.workloads import catalog as catalog_module
 from prema_gym.workloads.catalog import (
     ARRIVAL,
     BURST_SIZE,
@@ -132,7 +133,7 @@ def test_estimates_do_not_follow_the_evaluated_workload(catalog: Catalog) -> Non
     from prema_gym.workloads.generate import sample_batch
 
     sample_batch(catalog, range(50))
-    compile_scenario.cache_clear()
+    catalog_module._compiled.cache_clear()
     learn_output_lengths.cache_clear()
     again = compile_scenario(catalog.scenario)
     assert np.array_equal(again.arrays.predicted_length, catalog.arrays.predicted_length)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -11,13 +12,18 @@ from hypothesis import strategies as st
 from prema_gym.workloads.catalog import CatalogArrays
 from prema_gym.workloads.generate import NUM_UNIFORMS, draw_uniforms, generate
 from prema_gym.workloads.lengths import NUM_RATIOS, output_length
-from prema_gym.workloads.scenario import BURST, PERIODIC, POISSON, UNIFORM
+from prema_gym.workloads.scenario import BURST, PERIODIC, POISSON, TRACE, UNIFORM
 from prema_gym.workloads.workload import TASK_FIELDS, WorkloadBatch, empty_arrays
 
 WINDOW = 1_000_000
 
 
-def arrays(kind: int = UNIFORM, window: int = WINDOW, burst: int = 4) -> CatalogArrays:
+def arrays(
+    kind: int = UNIFORM,
+    window: int = WINDOW,
+    burst: int = 4,
+    trace: Sequence[int] = (0,),
+) -> CatalogArrays:
     """Two networks (1 and 3 input lengths), two batches: 2·1 + 2·3 = 8 profiles, by hand."""
 
     def table(*values: object) -> np.ndarray:
@@ -27,6 +33,7 @@ def arrays(kind: int = UNIFORM, window: int = WINDOW, burst: int = 4) -> Catalog
 
     return CatalogArrays(
         process=table(kind, window, burst),
+        trace_cycles=table(*trace),
         batch_sizes=table(1, 4),
         priorities=table(1, 3, 9),
         first_profile=table([0, 1], [2, 5]),
@@ -107,6 +114,9 @@ def test_the_largest_uniform_number_stays_in_range() -> None:
         assert batch.profile.tolist() == [[7, 7]]
         assert batch.priority.tolist() == [[9, 9]]
     assert make(arrays(), numbers).arrival_cycles.max() == WINDOW - 1
+    # The last of three starts.
+    replayed = make(arrays(TRACE, trace=(0, 10, 30, 70)), numbers)
+    assert replayed.arrival_cycles.tolist() == [[0, 40]]
 
 
 @pytest.mark.small
@@ -133,6 +143,23 @@ def test_burst_members_arrive_together() -> None:
     assert found.tolist() == sorted([instants[0]] * 3 + [instants[1]] * 3 + [instants[2]])
 
 
+@pytest.mark.small
+def test_a_trace_is_replayed_from_where_the_first_number_says() -> None:
+    catalog = arrays(TRACE, trace=(0, 10, 10, 30, 70))  # three starts for three tasks
+    numbers = uniforms_for(3, 3)
+    numbers[:, 0, 0] = [0.33, 0.34, 0.67]
+    numbers[1, :, 3] = [0.1, 0.4, 0.7]  # priorities 1, 3, 9: equal arrivals keep their order
+    found = make(catalog, numbers)
+    assert found.arrival_cycles.tolist() == [[0, 10, 10], [0, 0, 20], [0, 20, 60]]
+    assert found.priority[1].tolist() == [1, 3, 9]
+
+
+@pytest.mark.small
+def test_a_trace_of_one_request() -> None:
+    found = make(arrays(TRACE), uniforms_for(5, 1)).arrival_cycles
+    assert not found.any()
+
+
 def test_a_window_of_zero_lets_all_arrive_at_zero() -> None:
     for kind in (UNIFORM, POISSON, PERIODIC, BURST):
         assert not make(arrays(kind, window=0), uniforms_for(3, 5)).arrival_cycles.any()
@@ -149,14 +176,15 @@ def test_the_longest_window_and_most_tasks_do_not_overflow() -> None:
 @given(
     seed=st.integers(0, 2**63 - 1),
     num_tasks=st.integers(1, 100),
-    kind=st.sampled_from([UNIFORM, POISSON, PERIODIC, BURST]),
+    kind=st.sampled_from([UNIFORM, POISSON, PERIODIC, BURST, TRACE]),
     window=st.integers(0, 10**12),
     burst=st.integers(1, 12),
+    gaps=st.lists(st.integers(0, 10**12), min_size=99, max_size=130),
 )
 def test_every_workload_is_valid_and_agrees_with_its_catalog(
-    seed: int, num_tasks: int, kind: int, window: int, burst: int
+    seed: int, num_tasks: int, kind: int, window: int, burst: int, gaps: list[int]
 ) -> None:
-    catalog = arrays(kind, window, burst)
+    catalog = arrays(kind, window, burst, [0, *np.cumsum(gaps).tolist()])
     numbers = uniforms_for(1, num_tasks, seed)
     tasks = make(catalog, numbers).row(0)  # validates order, signs, shapes
     assert tasks.num_tasks == num_tasks
@@ -173,7 +201,11 @@ def test_every_workload_is_valid_and_agrees_with_its_catalog(
         for ratio in catalog.ratios_millionths[catalog.profile_network[q]]
     }
     assert set(zip(p.tolist(), tasks.output_length.tolist(), strict=True)) <= allowed
-    if kind != POISSON and window:
+    if kind == TRACE:
+        found = np.diff(tasks.arrival_cycles)
+        starts = range(len(gaps) + 2 - num_tasks)
+        assert any(found.tolist() == gaps[i : i + num_tasks - 1] for i in starts)
+    elif kind != POISSON and window:
         assert tasks.arrival_cycles.max() < window
 
 

@@ -29,6 +29,8 @@ CHANGED = Scenario(
     hardware=NPUConfig(array_rows=64, dram_bytes_per_s=math.inf),
 )
 
+REPLAYED = Scenario(arrival="trace", trace="requests.csv", trace_speed=2)
+
 
 def test_defaults_are_the_papers_workload() -> None:
     paper = scenarios.get("paper")
@@ -45,7 +47,7 @@ def test_quantum_and_window_in_cycles() -> None:
     assert Scenario().window_cycles == 7_000_000
 
 
-@pytest.mark.parametrize("scenario", [Scenario(), CHANGED])
+@pytest.mark.parametrize("scenario", [Scenario(), CHANGED, REPLAYED])
 def test_a_scenario_survives_every_form(scenario: Scenario, tmp_path: Path) -> None:
     path = tmp_path / "s.toml"
     scenario.to_toml(path)
@@ -93,6 +95,16 @@ def test_own_lengths_replace_the_default() -> None:
         ({"sla_factor": math.inf}, "sla_factor"),
         ({"quantum_ms": 0.0}, "^quantum_ms of scenario 'custom' must be at least one cycle.*got 0"),
         ({"quantum_ms": 1e-7}, "^quantum_ms of scenario 'custom' must be at least one cycle"),
+        ({"trace": "a.csv"}, "trace of scenario 'custom' is for arrival 'trace' only"),
+        ({"trace_speed": 2.0}, "trace_speed of scenario 'custom' is for arrival 'trace' only"),
+        ({"arrival": "trace"}, "arrival 'trace' of scenario 'custom' needs .* as trace, got None"),
+        ({"arrival": "trace", "trace": ""}, "needs the name of a file as trace, got ''"),
+        ({"arrival": "trace", "trace": "a\0.csv"}, "needs the name of a file as trace"),
+        ({"arrival": "trace", "trace": 3}, "needs the name of a file as trace, got 3"),
+        ({"arrival": "trace", "trace": "a.csv", "trace_speed": 0}, "trace_speed .* above 0, got 0"),
+        ({"arrival": "trace", "trace": "a.csv", "trace_speed": -1}, "must be from 0 to 1e"),
+        ({"arrival": "trace", "trace": "a.csv", "trace_speed": math.nan}, "trace_speed"),
+        ({"arrival": "trace", "trace": "a.csv", "trace_speed": "2"}, "must be a number"),
         ({"hardware": {"array_rows": 64}}, "must be an NPUConfig"),
         ({"lengths": ({"network": "rnn-mt1"},)}, "must be LengthModels"),
     ],
@@ -210,5 +222,32 @@ def test_a_file_with_another_ending_is_told_the_right_one(tmp_path: Path) -> Non
 def test_arrival_codes_follow_the_names() -> None:
     from prema_gym.workloads import scenario
 
-    codes = (scenario.UNIFORM, scenario.POISSON, scenario.PERIODIC, scenario.BURST)
-    assert [ARRIVALS[code] for code in codes] == ["uniform", "poisson", "periodic", "burst"]
+    names = ["uniform", "poisson", "periodic", "burst", "trace"]
+    codes = [getattr(scenario, name.upper()) for name in names]
+    assert [ARRIVALS[code] for code in codes] == names == list(ARRIVALS)
+
+
+def test_a_trace_is_found_from_the_current_folder_or_from_the_file_that_names_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path)
+    here = str(tmp_path.resolve() / "r.csv")
+    for given in ("r.csv", Path("r.csv"), "there/../r.csv", here):
+        assert Scenario(arrival="trace", trace=given).trace == here  # type: ignore[arg-type]
+    assert Scenario.from_dict({"arrival": "trace", "trace": "r.csv"}).trace == here
+    for given in ("../r.csv", here):
+        (tmp_path / "there" / "s.toml").write_text(f'arrival = "trace"\ntrace = "{given}"\n')
+        assert scenarios.get("there/s.toml").trace == here
+    monkeypatch.chdir(tmp_path / "there")
+    assert scenarios.get("s.toml").trace == here
+    assert scenarios.get(Path("s.toml")).trace == here
+    # The scenario itself stays where it was made.
+    moved = Scenario(arrival="trace", trace=here)
+    monkeypatch.chdir(tmp_path)
+    assert pickle.loads(pickle.dumps(moved)) == moved == scenarios.get("there/s.toml")
+
+
+def test_without_a_trace_its_keys_are_not_written() -> None:
+    assert not {"trace", "trace_speed"} & set(Scenario().to_dict())
+    assert {"trace", "trace_speed"} <= set(REPLAYED.to_dict())
