@@ -20,7 +20,16 @@ from prema_gym.workloads.generate import NUM_UNIFORMS, draw_uniforms, generate
 from prema_gym.workloads.storage import WorkloadLike, as_batch
 from prema_gym.workloads.workload import WorkloadArrays, WorkloadBatch, empty_arrays
 
-OVERRIDES = ("num_tasks", "arrival", "window_ms", "burst_size", "priorities", "sla_factor")
+OVERRIDES = (
+    "num_tasks",
+    "arrival",
+    "window_ms",
+    "burst_size",
+    "trace",
+    "trace_speed",
+    "priorities",
+    "sla_factor",
+)
 """Fields of a scenario that ``reset(options=…)`` may change for one episode: how workloads are
 drawn. The networks and the machine are what the environment was made with."""
 
@@ -116,6 +125,9 @@ def source_from_options(options: Mapping[str, Any], catalog: Catalog, num_envs: 
         changed = dict(options)
         if isinstance(changed.get("priorities"), list):
             changed["priorities"] = tuple(changed["priorities"])
+        if changed.get("arrival", "trace") != "trace":
+            # The scenario's own trace rests while arrivals are drawn; a scenario would refuse it.
+            changed = {"trace": None, "trace_speed": None} | changed
         return Drawn(compile_scenario(replace(catalog.scenario, **changed)), num_envs)
     if len(options) > 1:
         others = ", ".join(key for key in options if key != "workload")
