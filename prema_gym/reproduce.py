@@ -375,7 +375,8 @@ def _conditions(bench: _Bench) -> Iterable[Condition]:
     base = bench.scenario
     mean_ms = mean_isolated_ms(compile_scenario(base))
     sustained = [
-        replace(base, name=f"sustained-{n}", num_tasks=n, window_ms=n * mean_ms)
+        # A trace in real time would pay no heed to the window.
+        replace(base, name=f"sustained-{n}", num_tasks=n, window_ms=n * mean_ms, trace_speed=None)
         for n in SUSTAINED_TASKS
     ]
     for scenario in (base, *sustained):
