@@ -15,5 +15,6 @@ def own_networks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Forget afterwards what a test registers, and what was compiled from it."""
     with monkeypatch.context() as patch:
         patch.setattr(registry, "_NETWORKS", dict(registry._NETWORKS))
+        patch.setattr(registry, "_NOTES", dict(registry._NOTES))
         yield
     catalog._compiled.cache_clear()

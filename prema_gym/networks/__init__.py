@@ -9,17 +9,20 @@ scenarios can name once it is registered::
         "tiny", [conv, Linear("fc", conv.output.flatten(), out_features=10)], source="an example"
     )
     register(network)
+
+A file is a network too: ``get("models/resnet18.onnx")``, or `read_network` for what lies behind it.
 """
 
 from __future__ import annotations
 
 from prema_gym.networks.attention import Attention, SelfAttention
 from prema_gym.networks.convolution import Conv2d, Pool2d
+from prema_gym.networks.importers import Imported, is_file, read_network
 from prema_gym.networks.layers import Embedding, Layer, Linear
 from prema_gym.networks.network import LayerList, Network, Phase, check_wiring
 from prema_gym.networks.pointwise import Elementwise, Maxout, Normalization, Softmax
 from prema_gym.networks.recurrent import GRUCell, LSTMCell
-from prema_gym.networks.registry import get, names, register
+from prema_gym.networks.registry import get, names, notes, register
 from prema_gym.networks.tensor import Shape, Tensor, concat
 from prema_gym.networks.work import Gemm, VectorWork, Work
 
@@ -30,6 +33,7 @@ __all__ = [
     "Embedding",
     "GRUCell",
     "Gemm",
+    "Imported",
     "LSTMCell",
     "Layer",
     "LayerList",
@@ -48,6 +52,9 @@ __all__ = [
     "check_wiring",
     "concat",
     "get",
+    "is_file",
     "names",
+    "notes",
+    "read_network",
     "register",
 ]

@@ -1,7 +1,8 @@
-"""Which networks have a name? Those of the zoo, and those that a user registers.
+"""Which networks have a name? Those of the zoo, those that a user registers, and files.
 
 Scenarios, workload files and the command line know networks by name alone, so a name means one
-network for as long as the process lives: whatever was worked out for it stays true.
+network for as long as the process lives: whatever was worked out for it stays true. A name that is
+a file's (``models/resnet18.onnx``) means what the file held when it was first asked for.
 """
 
 from __future__ import annotations
@@ -9,17 +10,19 @@ from __future__ import annotations
 import re
 
 from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.networks.importers import is_file, read_network
 from prema_gym.networks.network import Network, check_wiring
 from prema_gym.networks.zoo import ZOO
 
 _NETWORKS: dict[str, Network] = {network.name: network for network in ZOO}
+_NOTES: dict[str, tuple[str, ...]] = {}
 
 # A name is also a word of a command line, a cell of a table and a value in a file.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def names() -> tuple[str, ...]:
-    """Names of all networks, in the order of a listing: the zoo's, then registered ones."""
+    """Names of all networks, in the order of a listing: the zoo's, then registered and files."""
     return tuple(_NETWORKS)
 
 
@@ -27,17 +30,33 @@ def get(name: str, *, where: str = "") -> Network:
     """The network called ``name``.
 
     Args:
-        name: A name of the zoo, or of a network registered in this process.
+        name: A name of the zoo, or of a network registered in this process, or a file whose name
+            ends in ``.csv`` (SCALE-Sim table) or ``.onnx``, from the current folder. A file is
+            read once per process and then known by that name.
         where: What the name came from, for the message.
 
     Raises:
         UnknownNameError: No network has that name; the message gives the nearest one.
+        ConfigError: The file cannot be read or imported.
+        MissingExtraError: An ONNX file, and the package ``onnx`` is not installed.
     """
     network = _NETWORKS.get(name) if isinstance(name, str) else None
-    if network is None:
-        note = "a network of your own: prema_gym.networks.register(network), in every process"
+    if network is not None:
+        return network
+    if not is_file(name):
+        note = (
+            "a file's name ends in .csv or .onnx; "
+            "a network of your own: prema_gym.networks.register(network), in every process"
+        )
         raise UnknownNameError("network", str(name), _NETWORKS, where, note=note)
-    return network
+    imported = read_network(name, name=name)
+    _NOTES[name] = imported.notes
+    return _NETWORKS.setdefault(name, imported.network)
+
+
+def notes(name: str) -> tuple[str, ...]:
+    """What was skipped or assumed when a network's file was read; nothing for other networks."""
+    return _NOTES.get(name, ())
 
 
 def register(network: Network) -> None:

@@ -1,0 +1,69 @@
+"""A file's name is a network's name: read once, kept under that text."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.networks import get, is_file, names, notes, read_network, register
+from tests.networks.importer_files import onnx_file, scalesim
+
+pytestmark = pytest.mark.usefixtures("own_networks")
+
+
+def test_a_file_is_read_once_and_known_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "models").mkdir()
+    shutil.copy(onnx_file("resnet18"), tmp_path / "models")
+    monkeypatch.chdir(tmp_path)
+    network = get("models/resnet18.onnx")
+    assert network.name == "models/resnet18.onnx"
+    assert network.macs() == 1_814_073_344
+    assert names()[-1] == "models/resnet18.onnx"
+    os.remove("models/resnet18.onnx")
+    assert get("models/resnet18.onnx") is network
+
+
+def test_notes_are_kept() -> None:
+    path = str(onnx_file("swiglu_256_4096_14336"))
+    assert notes(path) == notes("alexnet") == ()
+    get(path)
+    assert notes(path) == read_network(path).notes != ()
+
+
+def test_a_registered_network_comes_before_a_file() -> None:
+    network = read_network(scalesim("GEMM_mnk_gpt2"), name="gpt2.csv").network
+    register(network)
+    assert get("gpt2.csv") is network
+
+
+def test_which_names_are_files(tmp_path: Path) -> None:
+    assert [is_file(name) for name in ("a.csv", "A.ONNX", ".csv", "alexnet", "a.toml", 3)] == [
+        *[True] * 3,
+        *[False] * 3,
+    ]
+    with pytest.raises(ConfigError) as caught:
+        read_network(tmp_path / "a.pt")
+    assert str(caught.value).endswith(
+        "a.pt' is no network file: its name must end in .csv (SCALE-Sim table) or .onnx "
+        "(ONNX graph)"
+    )
+    with pytest.raises(UnknownNameError, match=r"a file's name ends in \.csv or \.onnx"):
+        get("a.pt")
+
+
+def test_a_file_that_cannot_be_read_gets_no_name() -> None:
+    with pytest.raises(ConfigError, match=r"^cannot read 'absent\.csv': No such file"):
+        get("absent.csv")
+    assert "absent.csv" not in names()
+
+
+def test_a_table_needs_no_optional_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert get(str(scalesim("GEMM_mnk_gpt2"))).macs() == 20_686_307_328

@@ -1,0 +1,100 @@
+"""Inputs of open size, and what the file alone says of its tensors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+
+from prema_gym.errors import ConfigError
+from prema_gym.networks import read_network
+from prema_gym.networks.importers import onnx_model
+from tests.networks.importer_files import Sizes, layers, node, write_graph
+
+CONV = [node("Conv", "x w", "c", pads=[1, 1, 1, 1])]
+WEIGHTS = {"w": (8, 3, 3, 3)}
+MACS = 32 * 32 * 8 * 3 * 9
+
+
+def graph(folder: Path, sizes: Sizes | None, known: Sizes | None = None) -> Path:
+    tensors = {} if known is None else {"c": known}
+    return write_graph(folder / "g.onnx", CONV, {"x": sizes}, WEIGHTS, known=tensors)
+
+
+@pytest.mark.parametrize(("axis", "called"), [("N", " ('N')"), (None, ""), (0, ""), (-1, "")])
+def test_an_open_first_axis_is_a_batch_of_one_with_a_note(
+    tmp_path: Path, axis: int | str | None, called: str
+) -> None:
+    path = graph(tmp_path, [axis, 3, 32, 32])
+    imported = read_network(path)
+    assert imported.network.macs() == MACS
+    assert imported.notes == (f"{path}: input 'x': open axis 0{called} taken as a batch of 1",)
+
+
+def test_what_the_file_says_with_the_same_symbol_is_the_same_size(tmp_path: Path) -> None:
+    imported = read_network(graph(tmp_path, ["N", 3, 32, 32], ["N", 8, "H", "W"]))
+    assert imported.network.macs() == MACS
+
+
+def test_a_fixed_batch_is_work_of_one_task(tmp_path: Path) -> None:
+    path = graph(tmp_path, [4, 3, 32, 32])
+    imported = read_network(path)
+    assert imported.network.macs() == 4 * MACS
+    assert imported.network.weights == 8 * 3 * 9
+    (layer,) = layers(imported.network)
+    assert [work.macs for work in layer.work(2)] == [8 * MACS]
+    assert imported.notes == (
+        f"{path}: input 'x': axis 0 has size 4, all of it the work of one task at batch 1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        (["N", 3, "height", 32], "input 'x': axis 2 (height) is open, only axis 0 may be"),
+        ([1, 3, 32, None], "input 'x': axis 3 (unnamed) is open, only axis 0 may be"),
+        ([1, 3, 0, 32], "input 'x': axis 2 (unnamed) is open, only axis 0 may be"),
+        (None, "input 'x' has no shape; export it with one"),
+    ],
+)
+def test_other_open_sizes_are_an_error_with_input_and_axis(
+    tmp_path: Path, sizes: Sizes | None, message: str
+) -> None:
+    path = graph(tmp_path, sizes)
+    with pytest.raises(ConfigError) as caught:
+        read_network(path)
+    assert str(caught.value).startswith(f"{path}: {message}")
+    assert "\n" not in str(caught.value)
+
+
+def test_what_contradicts_itself_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "g.onnx"
+    write_graph(path, [node("Relu", "x", "y")], {"x": (1, 3)}, known={"y": (1, 3, 4)})
+    model = onnx.load(path)
+    model.opset_import.clear()
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(ConfigError, match=r"g\.onnx: ONNX cannot infer its shapes: "):
+        read_network(path)
+
+
+def test_a_stored_tensor_among_the_inputs_is_no_input(tmp_path: Path) -> None:
+    """As files of IR version 3 have it."""
+    path = write_graph(tmp_path / "g.onnx", CONV, {"x": (1, 3, 32, 32), "w": ("A", "B", 3, 3)})
+    model = onnx.load(path)
+    (stored,) = onnx.load(
+        graph(tmp_path, [1, 3, 32, 32]), load_external_data=False
+    ).graph.initializer
+    model.graph.initializer.append(stored)
+    path.write_bytes(model.SerializeToString())
+    assert read_network(path).network.macs() == MACS
+
+
+def test_who_reads_what(tmp_path: Path) -> None:
+    nodes = [node("Relu", "x", "a"), node("Add", "a a", "b"), node("Relu", "b", "c")]
+    found = onnx_model.load(str(write_graph(tmp_path / "g.onnx", nodes, {"x": (1, 3)})))
+    assert [found.is_read_once(name) for name in "xabc"] == [True, False, True, False]
+    assert found.only_reader("a") is None
+    assert found.only_reader("b") == found.operators[2]
+    assert found.constants == {""}
+    assert [operator.name for operator in found.operators] == ["the a", "the b", "the c"]
