@@ -11,7 +11,6 @@ from dataclasses import asdict
 from typing import Protocol
 
 from prema_gym import networks
-from prema_gym.errors import UnknownNameError
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.preemption import preemption_table
 from prema_gym.hardware.timing import time_network
@@ -65,14 +64,22 @@ def typical_lengths(network: Network) -> tuple[int, int]:
     return middle, learn_output_lengths(model).predict(middle)
 
 
-def network_rows(config: NPUConfig) -> Rows:
-    """One row a network of the zoo: size, work, and isolated and estimated times.
+def network_rows(config: NPUConfig, names: Sequence[str] = ()) -> Rows:
+    """One row a network: size, work, and isolated and estimated times.
 
     Recurrent networks are shown at their typical sequence lengths (in→out). The error is that of
     Algorithm 1 against the true time at the same lengths.
+
+    Args:
+        config: The machine.
+        names: Networks or files; none means all that have a name.
+
+    Raises:
+        UnknownNameError: A name is neither a network's nor a file's.
+        ConfigError: A file cannot be imported.
     """
     rows: Rows = []
-    for name in networks.names():
+    for name in names or networks.names():
         network = networks.get(name)
         input_length, output_length = typical_lengths(network)
         lengths = {"input_length": input_length, "output_length": output_length}
@@ -140,15 +147,14 @@ def preemption_rows(config: NPUConfig, names: Sequence[str] = ()) -> Rows:
 
     Args:
         config: The machine.
-        names: Networks; none means all.
+        names: Networks or files; none means all that have a name.
 
     Raises:
-        UnknownNameError: A name is not in the zoo.
+        UnknownNameError: A name is neither a network's nor a file's.
+        ConfigError: A file cannot be imported.
     """
     rows: Rows = []
     for name in names or networks.names():
-        if name not in networks.names():
-            raise UnknownNameError("network", name, networks.names())
         network = networks.get(name)
         input_length, output_length = typical_lengths(network)
         for found in preemption_table(

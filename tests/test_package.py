@@ -31,13 +31,13 @@ def python(code: str, **environment: str) -> str:
 
 
 def test_import_loads_nothing_heavy() -> None:
-    heavy = ("torch", "numba", "scipy", "matplotlib", "stable_baselines3", "rich", "typer")
+    heavy = ("torch", "numba", "scipy", "matplotlib", "stable_baselines3", "onnx", "rich", "typer")
     code = f"import sys, prema_gym; print([m for m in {heavy!r} if m in sys.modules])"
     assert python(code).strip() == "[]"
 
 
 def test_command_line_imports_nothing_heavy_before_it_must() -> None:
-    heavy = ("torch", "numba", "scipy", "matplotlib", "stable_baselines3")
+    heavy = ("torch", "numba", "scipy", "matplotlib", "stable_baselines3", "onnx")
     code = f"import sys, prema_gym.cli; print([m for m in {heavy!r} if m in sys.modules])"
     assert python(code).strip() == "[]"
 

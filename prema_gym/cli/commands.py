@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -118,21 +119,20 @@ def evaluate(
     from prema_gym import report
     from prema_gym.evaluation import evaluate as run
     from prema_gym.simulator.simulator import SchedulerOptions
-    from prema_gym.workloads import scenarios
 
     if per_workload and format is Format.table and output is None:
         raise ConfigError("--per-workload shows nothing in a table: add --format or --output DIR")
     if output is not None:
         report.check_folder(output)
     chosen = make_policies(policies, relative_to)
-    chosen_scenario = scenarios.get(scenario)
+    drawn_from = _scenario(scenario)
     with progress() as progress_bar:
         result = run(
-            chosen_scenario,
+            drawn_from,
             chosen,
             workloads=workloads,
             seed=seed,
-            workload=_given_workloads(workload, chosen_scenario),
+            workload=_given_workloads(workload, drawn_from),
             relative_to=relative_to,
             oracle=oracle,
             slots=slots,
@@ -171,12 +171,12 @@ def reproduce(
     import baselines
     from prema_gym import report
     from prema_gym.reproduce import reproduce as run
-    from prema_gym.workloads import scenarios
 
+    drawn_from = _scenario(scenario)
     with progress() as progress_bar:
         result = run(
             baselines.make,
-            scenario=scenarios.get(scenario),
+            scenario=drawn_from,
             scenario_argument=scenario,
             only=only.split(",") if only else None,
             workloads=workloads,
@@ -195,17 +195,26 @@ def reproduce(
 
 @app.command()
 def networks(
+    network: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="FILE.csv (SCALE-Sim), FILE.onnx or names; none means all networks with a name.",
+            show_default=False,
+        ),
+    ] = None,
     hardware: Annotated[
         Path | None, typer.Option(help="NPU configuration, FILE.toml; default: the paper's.")
     ] = None,
     format: FormatOption = Format.table,
 ) -> None:
-    """List the networks: layers, MACs, weights, isolated and estimated times at batch 1, 4, 16."""
+    """List networks: layers, MACs, weights, isolated and estimated times at batch 1, 4, 16."""
     from prema_gym.listings import network_rows
 
     estimates = tuple(f"est b{batch}" for batch in (1, 4, 16))
     too_wide = () if console().width >= FULL_WIDTH else ("layers", "lengths", *estimates)
-    show(network_rows(_hardware(hardware)), format, leave_out=("source", *too_wide))
+    rows = network_rows(_hardware(hardware), network or ())
+    show(rows, format, leave_out=("source", *too_wide))
+    _print_notes(network or ())
 
 
 @app.command()
@@ -228,7 +237,8 @@ def scenarios(format: FormatOption = Format.table) -> None:
 @app.command()
 def preemption(
     network: Annotated[
-        list[str] | None, typer.Argument(help="Networks; none means all.", show_default=False)
+        list[str] | None,
+        typer.Argument(help="Networks or files; none means all.", show_default=False),
     ] = None,
     hardware: Annotated[
         Path | None, typer.Option(help="NPU configuration, FILE.toml; default: the paper's.")
@@ -239,6 +249,7 @@ def preemption(
     from prema_gym.listings import preemption_rows
 
     show(preemption_rows(_hardware(hardware), network or ()), format)
+    _print_notes(network or ())
 
 
 @app.command()
@@ -316,6 +327,24 @@ def _given_workloads(files: list[Path] | None, scenario: Scenario) -> WorkloadBa
         return None
     catalog = compile_scenario(scenario)
     return WorkloadBatch.of([load_workload(file, catalog) for file in files])
+
+
+def _scenario(name_or_path: str) -> Scenario:
+    """Look up a scenario, and say what its networks' files left out."""
+    from prema_gym.workloads import scenarios
+
+    scenario = scenarios.get(name_or_path)
+    _print_notes(scenario.networks)
+    return scenario
+
+
+def _print_notes(names: Sequence[str]) -> None:
+    """What was skipped or assumed in files of networks, each file once."""
+    from prema_gym.networks import notes
+
+    for name in dict.fromkeys(names):
+        for note in notes(name):
+            print(note, file=sys.stderr)
 
 
 def _hardware(path: Path | None) -> Any:  # noqa: ANN401 - NPUConfig, imported late

@@ -39,8 +39,8 @@ class Scenario:
 
     Attributes:
         name: What tables and files call it.
-        networks: Networks of the zoo or registered (`prema_gym.networks.register`), each as likely
-            as the others. Default: the paper's eight (R).
+        networks: Networks of the zoo or registered (`prema_gym.networks.register`), or files
+            (``….csv``, ``….onnx``), each as likely as the others. Default: the paper's eight (R).
         batch_sizes: Batch sizes [inputs], equally likely. Default: the paper's (R).
         num_tasks: Tasks in one workload. Default: the paper's eight (r).
         arrival: How arrivals are drawn. "uniform" (default, the paper's, r): each task uniform in
@@ -199,24 +199,33 @@ class Scenario:
     def from_toml(cls, path: str | os.PathLike[str]) -> Scenario:
         """Read a scenario from a TOML file with the fields' names as keys.
 
-        A relative ``trace`` is taken from the file's folder.
+        A relative ``trace``, or network that is a file, is looked for from the folder of the TOML
+        file.
 
         Raises:
             UnknownNameError: A key is no field.
             ConfigError: The file cannot be read, is not TOML, or holds a value not allowed.
         """
         data = read_toml(path)
+        folder = os.path.dirname(path)
         if isinstance(data.get("trace"), str):
-            data["trace"] = os.path.join(os.path.dirname(path), data["trace"])
+            data["trace"] = os.path.join(folder, data["trace"])
+        if isinstance(data.get("networks"), list):
+            data["networks"] = [_found_from(folder, name) for name in data["networks"]]
         return cls.from_dict(data, where=os.fspath(path))
 
     def to_toml(self, path: str | os.PathLike[str]) -> None:
         """Write every field to a TOML file that `from_toml` reads back equal.
 
+        A relative path of a network's file is written as seen from the TOML file's folder, and is
+        equal again if that folder is named relative to the current one too.
+
         Raises:
             ConfigError: The file cannot be written; nothing is left behind.
         """
-        write_toml(path, self.to_dict())
+        folder = os.path.dirname(path) or os.curdir
+        networks = [_seen_from(folder, name) for name in self.networks]
+        write_toml(path, self.to_dict() | {"networks": networks})
 
     @property
     def _where(self) -> str:
@@ -308,3 +317,18 @@ class Scenario:
                 f"{name} of {self._where} must be from {low:g} to {_MOST_MS:g}, got {value!r}"
             )
         return float(value)
+
+
+def _found_from(folder: str, network: object) -> object:
+    """A network that is a file in ``folder``, as it is named from the current folder."""
+    if not isinstance(network, str) or not registry.is_file(network):
+        return network
+    path = os.path.join(folder, network)
+    return os.path.normpath(path) if os.path.isabs(path) else os.path.relpath(path)
+
+
+def _seen_from(folder: str, network: str) -> str:
+    """The other way round: a file named from the current folder, as ``folder`` sees it."""
+    if not registry.is_file(network) or os.path.isabs(network):
+        return network
+    return os.path.relpath(network, folder)

@@ -439,3 +439,39 @@ def test_workload_files_that_do_not_fit_get_one_line(
     path.write_text(DUEL.replace("alexnet", "alexnte"))
     _, _, err = run(capsys, "evaluate", "--policies", "np-fcfs", "--workload", str(path))
     assert "did you mean 'alexnet'" in err
+
+
+@pytest.mark.usefixtures("own_networks")
+def test_files_of_networks_are_listed_and_played(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sparse.csv").write_text("Layer,M,N,K,Sparsity,\na,400,500,600,2:4,\n")
+    Path("dense.csv").write_text("Layer,M,N,K,\na,400,500,600,\n")
+    note = "sparse.csv: Sparsity ignored: 1 layer taken as dense\n"
+    _, out, err = run(capsys, "networks", "dense.csv", "sparse.csv", "--format", "json")
+    assert [row["network"] for row in json.loads(out)] == ["dense.csv", "sparse.csv"]
+    assert [row["GMACs"] for row in json.loads(out)] == [0.12, 0.12]
+    assert err == note
+    _, out, err = run(capsys, "networks", "dense.csv", "alexnet")
+    assert "dense.csv" in out
+    assert (err, "googlenet" in out) == ("", False)
+    _, out, err = run(capsys, "preemption", "sparse.csv", "--format", "csv")
+    assert ("sparse.csv,16" in out, err) == (True, note)
+
+    Path("mine.toml").write_text('networks = ["sparse.csv", "alexnet"]\nnum_tasks = 4\n')
+    mine = ("--scenario", "mine.toml", "--policies", "np-fcfs", "--workloads", "3")
+    status, out, err = run(capsys, "evaluate", *mine, "--format", "json")
+    assert (status, err) == (0, note)
+    assert list(json.loads(out)["policies"]) == ["np-fcfs"]
+
+
+def test_a_bad_network_file_is_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.csv").write_text("Layer,M,N,K\na,4,5\n")
+    for name, needle in (("bad.csv", "bad.csv, line 2: K must be"), ("no.onnx", "'no.onnx'")):
+        status, out, err = run(capsys, "networks", name)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert needle in err

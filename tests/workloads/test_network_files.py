@@ -1,0 +1,97 @@
+"""Scenarios that name files of networks."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import shutil
+from pathlib import Path
+
+import pytest
+
+from prema_gym.errors import ConfigError
+from prema_gym.workloads import Scenario, compile_scenario, scenarios
+from tests.networks.importer_files import onnx_file, scalesim
+
+pytestmark = pytest.mark.usefixtures("own_networks")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A scenario beside a folder of models."""
+    (tmp_path / "models").mkdir()
+    shutil.copy(onnx_file("ds_cnn"), tmp_path / "models" / "words.onnx")
+    shutil.copy(scalesim("GEMM_mnk_vit_s"), tmp_path / "vit.csv")
+    (tmp_path / "mine.toml").write_text(
+        'networks = ["alexnet", "models/words.onnx", "vit.csv"]\nbatch_sizes = [1, 4]\n'
+    )
+    return tmp_path
+
+
+def test_a_path_is_taken_from_the_folder_of_the_scenario(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = scenarios.get(folder / "mine.toml")
+    assert scenario.networks == (
+        "alexnet",
+        str(folder / "models" / "words.onnx"),
+        str(folder / "vit.csv"),
+    )
+    catalog = compile_scenario(scenario)
+    assert [network.macs() for network in catalog.networks[1:]] == [2_656_768, 275_165_184]
+    monkeypatch.chdir(folder)
+    assert scenarios.get("mine.toml").networks == ("alexnet", "models/words.onnx", "vit.csv")
+    monkeypatch.chdir(folder / "models")
+    assert scenarios.get("../mine.toml").networks == (
+        "alexnet",
+        "words.onnx",
+        "../vit.csv",
+    )
+
+
+def test_from_python_a_path_is_taken_from_the_current_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    assert Scenario(networks=("vit.csv",)).networks == ("vit.csv",)
+    with pytest.raises(ConfigError, match=r"cannot read 'words\.onnx'"):
+        Scenario(networks=("words.onnx",))
+
+
+@pytest.mark.parametrize("target", ["back.toml", "models/back.toml", "../back.toml"])
+def test_a_written_scenario_reads_back_equal(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    monkeypatch.chdir(folder)
+    scenario = Scenario(networks=("models/words.onnx", "alexnet", str(folder / "vit.csv")))
+    scenario.to_toml(target)
+    assert Scenario.from_toml(target) == scenario
+    scenario.to_toml(folder / "absolute.toml")
+    assert Scenario.from_toml("absolute.toml") == scenario
+
+
+def test_a_bad_file_is_named_with_the_scenario(folder: Path) -> None:
+    (folder / "vit.csv").write_text("Layer,M,N,K\na,4,B,6\n")
+    with pytest.raises(ConfigError, match=r"mine\.toml: .*vit\.csv, line 2: N must be") as caught:
+        Scenario.from_toml(folder / "mine.toml")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_has_no_lengths(folder: Path) -> None:
+    with (folder / "mine.toml").open("a") as file:
+        file.write('[[lengths]]\nnetwork = "vit.csv"\ninput_lengths = [3]\n')
+    with pytest.raises(ConfigError, match=r"mine\.toml: .*vit\.csv"):
+        Scenario.from_toml(folder / "mine.toml")
+
+
+def cycles(pickled: bytes) -> list[int]:
+    """What another process works out for a scenario."""
+    arrays = compile_scenario(pickle.loads(pickled)).arrays
+    return [int(number) for number in arrays.fixed_cycles]
+
+
+def test_a_spawned_worker_reads_the_file_itself(folder: Path) -> None:
+    scenario = Scenario.from_toml(folder / "mine.toml")
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        there = pool.apply(cycles, (pickle.dumps(scenario),))
+    assert there == compile_scenario(scenario).arrays.fixed_cycles.tolist()
