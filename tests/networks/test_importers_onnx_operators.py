@@ -348,3 +348,13 @@ def test_a_dilated_pool_is_listed(tmp_path: Path) -> None:
     path = tmp_path / "g.onnx"
     write_graph(path, [pool, node("Relu", "y", "z")], {"x": (1, 4, 8, 8)})
     assert "1 MaxPool (dilated)" in read_network(path).notes[0]
+
+
+def test_nearest_pixels_are_copied_and_interpolation_is_listed(tmp_path: Path) -> None:
+    scales = onnx.helper.make_tensor("scales", onnx.TensorProto.FLOAT, [4], [1, 1, 2, 2])
+    shapes = {"x": (1, 4, 8, 8)}
+    found = works(tmp_path, [node("Resize", "x - scales", "y")], shapes, stored=[scales])
+    assert found == [(1024, 1, 1024)]
+    nodes = [node("Resize", "x - scales", "y", mode="linear"), node("Relu", "x", "z")]
+    path = write_graph(tmp_path / "g.onnx", nodes, shapes, stored=[scales])
+    assert "1 Resize (linear)" in read_network(path).notes[0]

@@ -267,6 +267,14 @@ def _elementwise(graph: Graph, operator: Operator, name: str) -> Layers:
     return (Elementwise(name, (tensor,) * max(full, 1)),)
 
 
+def _resize(graph: Graph, operator: Operator, name: str) -> Layers:
+    """Nearest pixels are copied; interpolation has no layer of ours."""
+    mode = operator.attributes.get("mode", "nearest")
+    if mode != "nearest":
+        raise UnsupportedError(f"{operator.kind} ({mode})")
+    return (Elementwise(name, (Tensor((_elements(graph, operator),)),)),)
+
+
 def _softmax(graph: Graph, operator: Operator, name: str) -> Layers:
     return (Softmax(name, Tensor((_elements(graph, operator),))),)
 
@@ -362,6 +370,8 @@ COSTS: dict[str, Cost] = {
     "MaxPool": _pool,
     **dict.fromkeys(_REDUCTIONS, _reduce),
     **dict.fromkeys(_ELEMENTWISE | ACTIVATIONS, _elementwise),
+    "Resize": _resize,
+    "Upsample": _resize,
     "Softmax": _softmax,
     "LogSoftmax": _softmax,
     "BatchNormalization": _channel_norm,
