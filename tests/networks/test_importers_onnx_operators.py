@@ -326,6 +326,10 @@ def test_recurrent_layers_are_a_phase_of_their_own(
             [node("Conv", "x w", "y", auto_pad="SAME")],
             "auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, got 'SAME'",
         ),
+        (
+            [node("Conv", "x w", "y", group=[1, 1])],
+            "Conv needs a whole number as group, got [1, 1]",
+        ),
         ([node("Conv", "x", "y")], "Conv needs an input 1, got ['x']"),
         ([node("Conv", "x m", "y")], "Conv needs 4 axes of input 1, got (4, 4)"),
         ([node("Gemm", "x m", "y")], "Gemm needs 2 axes of input 0, got (1, 4, 8, 8)"),

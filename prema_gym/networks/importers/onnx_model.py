@@ -1,8 +1,8 @@
-"""Which operators does an ONNX file hold, and which sizes do their tensors have?
+"""Which operators does an ONNX file hold, and what do they read?
 
-The only module that touches the package ``onnx``, which is loaded when a file is read. Weights are
-never looked at, so a graph whose external weights are missing reads as well. Sizes come from ONNX's
-own shape inference.
+With :mod:`~prema_gym.networks.importers.onnx_sizes` the only module that touches the package
+``onnx``, which is loaded when a file is read. Weights are never looked at, so a graph whose
+external weights are missing reads as well.
 """
 
 from __future__ import annotations
@@ -14,12 +14,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from prema_gym.errors import ConfigError, MissingExtraError
+from prema_gym.networks.importers.onnx_sizes import Shape, infer, known_sizes
 
 if TYPE_CHECKING:
-    from onnx import GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
-
-Shape = tuple[int, ...]
-"""Sizes of a tensor as the file has them, batch axis included."""
+    from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 # Operators whose results depend on shapes alone, known before the network runs.
 _SHAPE_READERS = ("Shape", "Size")
@@ -114,7 +112,7 @@ def load(path: str) -> Graph:
     try:
         import onnx
         from google.protobuf.message import DecodeError
-        from onnx import inliner, shape_inference
+        from onnx import shape_inference
     except ModuleNotFoundError:
         raise MissingExtraError(f"reading {path}", "onnx", "networks") from None
 
@@ -126,10 +124,8 @@ def load(path: str) -> Graph:
         raise ConfigError(f"{path!r} is not an ONNX file") from error
     notes = _settle_inputs(model.graph, path)
     try:
-        if model.functions:  # operators that the file itself defines
-            model = inliner.inline_local_functions(model)
-        model = shape_inference.infer_shapes(model, data_prop=True)
-    except shape_inference.InferenceError as error:
+        model = infer(model)
+    except (shape_inference.InferenceError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise ConfigError(f"{path}: ONNX cannot infer its shapes: {reason}") from error
     return _graph(model, notes)
@@ -138,16 +134,10 @@ def load(path: str) -> Graph:
 def _graph(model: ModelProto, notes: Iterable[str]) -> Graph:
     """A model as plain data."""
     graph = model.graph
-    stored = {weight.name: tuple(weight.dims) for weight in graph.initializer}
-    stored |= {weight.values.name: tuple(weight.dims) for weight in graph.sparse_initializer}
-    inferred = {
-        value.name: shape
-        for value in (*graph.input, *graph.value_info, *graph.output)
-        if (shape := _known_shape(value.type)) is not None
-    }
+    stored = {weight.name for weight in graph.initializer}
     return Graph(
         operators=tuple(_operator(node, number) for number, node in enumerate(graph.node)),
-        shapes=inferred | stored,
+        shapes=known_sizes(graph),
         weights=frozenset(stored),
         results=tuple(value.name for value in graph.output),
         notes=tuple(notes),
@@ -166,17 +156,12 @@ def _operator(node: NodeProto, number: int) -> Operator:
         name=node.name or next(filter(None, node.output), f"operator {number}"),
         inputs=tuple(node.input),
         outputs=tuple(node.output),
-        attributes={a.name: plain(get_attribute_value(a)) for a in node.attribute},
+        attributes={
+            a.name: plain(value)
+            for a in node.attribute
+            if (value := get_attribute_value(a)) is not None
+        },
     )
-
-
-def _known_shape(kind: TypeProto) -> Shape | None:
-    """The sizes of a tensor type, None if one of them is open (or 0: nothing would be computed)."""
-    if not kind.tensor_type.HasField("shape"):
-        return None
-    dims = kind.tensor_type.shape.dim
-    sizes = tuple(dim.dim_value for dim in dims)  # 0 where it is open
-    return sizes if all(size > 0 for size in sizes) else None
 
 
 def _settle_inputs(graph: GraphProto, path: str) -> list[str]:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from prema_gym.errors import ConfigError
 from prema_gym.networks.convolution import Conv2d, Pool2d
-from prema_gym.networks.importers.onnx_model import Graph, Operator, Shape
+from prema_gym.networks.importers.onnx_model import Graph, Operator
+from prema_gym.networks.importers.onnx_sizes import Shape
 from prema_gym.networks.importers.products import Product, Repeated
 from prema_gym.networks.layers import Embedding, Layer, Linear
 from prema_gym.networks.network import Phase
@@ -56,6 +57,14 @@ def _input(
     if len(shape) < least or (most is not None and len(shape) > most):
         raise ConfigError(f"{operator.kind} needs {least} axes of input {index}, got {shape}")
     return shape
+
+
+def _integer(operator: Operator, name: str, default: int) -> int:
+    """A setting that is one number; yes and no are 1 and 0."""
+    value = operator.attributes.get(name, default)
+    if not isinstance(value, int):
+        raise ConfigError(f"{operator.kind} needs a whole number as {name}, got {value!r}")
+    return value
 
 
 def _integers(operator: Operator, name: str, length: int, default: int | None = None) -> list[int]:
@@ -153,7 +162,7 @@ def _follows(graph: Graph, operator: Operator, kind: str) -> Operator | None:
 def _conv(graph: Graph, operator: Operator, name: str) -> Layers:
     batch, channels, *size = x = _input(graph, operator, 0, least=3)
     filters, per_group, *kernel = _input(graph, operator, 1, least=len(x), most=len(x))
-    groups = operator.attributes.get("group", 1)
+    groups = _integer(operator, "group", 1)
     if per_group * groups != channels:
         raise ConfigError(
             f"filters of {per_group} channels in {groups} groups do not fit {channels} channels"
@@ -178,7 +187,7 @@ def _conv_transpose(graph: Graph, operator: Operator, name: str) -> Layers:
     """Each pixel times all taps, then the taps that overlap are added up."""
     batch, channels, *size = x = _input(graph, operator, 0, least=3)
     _, filters, *kernel = _input(graph, operator, 1, least=len(x), most=len(x))
-    if operator.attributes.get("group", 1) != 1:
+    if _integer(operator, "group", 1) != 1:
         raise UnsupportedError("ConvTranspose (in groups)")
     pixels, width = batch * math.prod(size), filters * math.prod(kernel)
     taps = Linear(name, Tensor((pixels, channels)), out_features=width, bias=False)
@@ -199,7 +208,7 @@ def _pool(graph: Graph, operator: Operator, name: str) -> Layers:
         kernel=window.kernel,
         stride=window.stride,
         padding=window.padding,
-        ceil_mode=bool(operator.attributes.get("ceil_mode", 0)),
+        ceil_mode=bool(_integer(operator, "ceil_mode", 0)),
     )
     return _agreed(graph, operator, layer)
 
@@ -217,9 +226,9 @@ def _reduce(graph: Graph, operator: Operator, name: str) -> Layers:
 def _gemm(graph: Graph, operator: Operator, name: str) -> Layers:
     m, k = _input(graph, operator, 0, least=2, most=2)
     inner, n = _input(graph, operator, 1, least=2, most=2)
-    if operator.attributes.get("transA", 0):
+    if _integer(operator, "transA", 0):
         m, k = k, m
-    if operator.attributes.get("transB", 0):
+    if _integer(operator, "transB", 0):
         inner, n = n, inner
     if k != inner:
         raise ConfigError(f"a product of {m} × {k} and {inner} × {n} does not exist")
@@ -284,7 +293,7 @@ def _channel_norm(graph: Graph, operator: Operator, name: str) -> Layers:
     batch, channels, *size = _input(graph, operator, 0, least=2)
     tensor = Tensor((channels, batch * math.prod(size)))
     if operator.kind == "LRN":
-        window = operator.attributes.get("size", 0)  # ours says what is allowed if it is missing
+        window = _integer(operator, "size", 0)  # ours says what is allowed if it is missing
         return (Normalization(name, tensor, kind="lrn", window=window),)
     return (Normalization(name, tensor, kind="batch"),)
 
@@ -301,7 +310,7 @@ def _layer_norm(graph: Graph, operator: Operator, name: str) -> Layers:
 
 def _gather(graph: Graph, operator: Operator, name: str) -> Layers:
     """Rows of a stored table are an embedding; anything else is addressing."""
-    if operator.inputs[0] not in graph.constants or operator.attributes.get("axis", 0) != 0:
+    if operator.inputs[0] not in graph.constants or _integer(operator, "axis", 0) != 0:
         return ()
     rows, *width = _input(graph, operator, 0, least=1)
     count = math.prod(_input(graph, operator, 1))
@@ -311,7 +320,7 @@ def _gather(graph: Graph, operator: Operator, name: str) -> Layers:
 def _recurrent(graph: Graph, operator: Operator, name: str) -> Phase:
     """A cell for each direction, run once a time step."""
     length, batch, features = _input(graph, operator, 0, least=3, most=3)
-    if operator.attributes.get("layout", 0):
+    if _integer(operator, "layout", 0):
         length, batch = batch, length
     directions, _, hidden = _input(graph, operator, 2, least=3, most=3)
     cell = LSTMCell if operator.kind == "LSTM" else GRUCell
