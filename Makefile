@@ -3,10 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: run test check format bench clean
+.PHONY: run install test check format bench clean
 
 run: .venv/.core
 	$(BIN)/prema-gym evaluate
+
+install: .venv/.all
 
 test: .venv/.all
 	$(BIN)/pytest -n 2
@@ -28,13 +30,19 @@ clean:
 	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# Where this folder was installed as a copy before (`pip install .`), pip leaves the compiled code that Numba cached
+# there, and Python would take that folder for the package.
+CLEAR := rm -rf $(foreach package,prema_gym baselines agents,.venv/lib/python*/site-packages/$(package))
+
 # What the commands need: a few small packages.
 .venv/.core: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) --editable .
+	$(CLEAR)
 	touch $@
 
 # What training, plotting and the tests need as well.
 .venv/.all: .venv/.core
 	$(PIP) --editable ".[all]"
+	$(CLEAR)
 	touch $@

@@ -140,11 +140,13 @@ def make(name: str, *, mechanisms: Sequence[str] | None = None, **parameters: ob
         ConfigError: A value that is not allowed, a parameter given twice, a pair in
             :data:`LEFT_OUT`, or a mechanism the policy needs and the simulation lacks.
     """
+    if not isinstance(name, str):
+        raise ConfigError(f"a policy is made from its name, given {name!r}")
     base, _, text = name.partition(":")
     if base in LEFT_OUT:
         raise ConfigError(f"there is no policy {base!r}: {LEFT_OUT[base]}")
     if base not in POLICIES:
-        raise UnknownNameError("policy", base, POLICIES)
+        raise UnknownNameError("policy", base, POLICIES, note="agents.load makes learned ones")
     policy_class, ordering_class = POLICIES[base]
     where = f"policy {base!r}"
     given = dict(parameters)

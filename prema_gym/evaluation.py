@@ -21,7 +21,7 @@ import numpy as np
 
 from prema_gym._cpus import num_cpus
 from prema_gym.bootstrap import RESAMPLES, Bootstrap, interval, mean, times_better
-from prema_gym.bounds import regret
+from prema_gym.bounds import MAX_TASKS, regret
 from prema_gym.clairvoyant import GOALS, best_values
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.metrics import (
@@ -76,7 +76,7 @@ Progress = Callable[[int, int], None]
 
 
 def evaluate(
-    scenario: Scenario | str | os.PathLike[str],
+    scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     policies: Mapping[str, Decider],
     *,
     workloads: int | None = None,
@@ -96,7 +96,8 @@ def evaluate(
     """Run every policy on the same workloads and summarise with bootstrap intervals.
 
     Args:
-        scenario: What is drawn, and the machine; a registered name or a TOML file stand for it.
+        scenario: What is drawn, and the machine; a registered name, a TOML file or a dict stand
+            for it.
         policies: Deciders by the name the report uses.
         workloads: Number of workloads, from 1 to ``MAX_WORKLOADS``; default
             ``DEFAULT_WORKLOADS``, or as many as are given.
@@ -122,8 +123,12 @@ def evaluate(
     """
     if isinstance(scenario, str | os.PathLike):
         scenario = scenarios.get(scenario)
+    elif isinstance(scenario, Mapping):
+        scenario = Scenario.from_dict(scenario)
     if not isinstance(scenario, Scenario):
-        raise ConfigError(f"scenario must be a Scenario, a name or a file, given {scenario!r}")
+        raise ConfigError(
+            f"scenario must be a Scenario, a name, a file or a dict, given {scenario!r}"
+        )
     if not isinstance(policies, Mapping):
         raise ConfigError(f"policies must be policies by name, a mapping, given {policies!r}")
     if not policies:
@@ -148,7 +153,12 @@ def evaluate(
             raise ConfigError(f"{name} must be at least {least}, given {value}")
     if workloads is not None and workloads > MAX_WORKLOADS:
         raise ConfigError(f"workloads must be at most {MAX_WORKLOADS}, given {workloads}")
+    for name, flag in (("oracle", oracle), ("per_workload", per_workload), ("bounds", bounds)):
+        if not isinstance(flag, bool):
+            raise ConfigError(f"{name} must be True or False, given {flag!r}")
     options = SchedulerOptions() if options is None else options
+    if not isinstance(options, SchedulerOptions):
+        raise ConfigError(f"options must be SchedulerOptions or None, given {options!r}")
     if options.sticky_drain and not any("drain" in mechanisms_of(p) for p in policies.values()):
         raise ConfigError(
             "sticky_drain changes nothing: no policy was made with 'drain' among its mechanisms"
@@ -168,6 +178,12 @@ def evaluate(
         else given.rows(range(start, min(start + CHUNK, count)))
         for start in range(0, count, CHUNK)
     ]
+    most_tasks = max(int(batch.num_tasks.max()) for batch in batches)
+    if bounds and most_tasks > MAX_TASKS:
+        raise ConfigError(
+            f"bounds are for workloads of at most {MAX_TASKS} tasks, given {most_tasks}: leave "
+            "them out"
+        )
     if max_decisions is None:
         max_decisions = _enough_decisions(scenario, batches)
 
@@ -220,6 +236,7 @@ def evaluate(
         scenario=scenario.name,
         seed=seed if given is None else None,
         workloads=count,
+        most_tasks=most_tasks,
         relative_to=relative_to,
         versions=versions(),
         workload_digest=_digest(batches),

@@ -194,6 +194,12 @@ def _times(ratio: float) -> str:
 def evaluation_notes(evaluation: Evaluation) -> list[str]:
     """What a reader must know beside the table: runs cut off, tasks unfinished, illegal answers."""
     notes = []
+    slots, most = evaluation.settings["slots"], evaluation.most_tasks
+    if most > slots:
+        notes.append(
+            f"workloads have up to {most} tasks and the table {slots} slots: what does not fit "
+            "waits unseen, in order of arrival (--slots)"
+        )
     limit = evaluation.settings["max_decisions"]
     for name, result in evaluation.policies.items():
         if result.truncated or result.unfinished:

@@ -63,6 +63,7 @@ class Evaluation:
         scenario: The scenario's name.
         seed: Workload i was drawn from seed + i; None: they were given.
         workloads: Number of workloads.
+        most_tasks: Tasks of the longest.
         relative_to: The policy ratios compare with.
         versions: What it was computed with.
         workload_digest: SHA-256 of the workloads' arrays: equal digests, equal workloads.
@@ -75,6 +76,7 @@ class Evaluation:
     scenario: str
     seed: int | None
     workloads: int
+    most_tasks: int
     relative_to: str
     versions: dict[str, str]
     workload_digest: str
@@ -86,7 +88,7 @@ class Evaluation:
         """Plain nested data, the layout of the JSON report; may hold NaN."""
         data = {
             name: getattr(self, name)
-            for name in ("scenario", "seed", "workloads", "relative_to", "versions")
+            for name in ("scenario", "seed", "workloads", "most_tasks", "relative_to", "versions")
         }
         data["workload_digest"] = self.workload_digest
         data["settings"] = self.settings

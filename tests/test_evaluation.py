@@ -473,3 +473,18 @@ def test_a_policy_that_learned_is_not_compared_on_what_it_learned_from() -> None
     # Which seeds a given workload was drawn from nobody knows.
     batch = sample_batch(compile_scenario(TINY), range(3))
     assert evaluate(TINY, policies, workload=batch).workloads == 3
+
+
+def test_arguments_of_another_type_get_one_line() -> None:
+    policies = {"np-fcfs": fcfs()}
+    for arguments, message in (
+        ({"oracle": "yes"}, "oracle must be True or False, given 'yes'"),
+        ({"bounds": 1}, "bounds must be True or False, given 1"),
+        ({"options": 3}, "options must be SchedulerOptions or None, given 3"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            evaluate(TINY, policies, workloads=1, **arguments)  # type: ignore[arg-type]
+    many = replace(TINY, num_tasks=21)
+    with pytest.raises(ConfigError, match="bounds are for workloads of at most 20 tasks, given 21"):
+        evaluate(many, policies, workloads=1, bounds=True)
+    assert evaluate(TINY.to_dict(), policies, workloads=1).scenario == TINY.name

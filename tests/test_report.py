@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,10 +56,11 @@ def evaluation(
         scenario="paper",
         seed=5,
         workloads=2,
+        most_tasks=8,
         relative_to="np-fcfs",
         versions={"prema-gym": "0.1.0"},
         workload_digest="0" * 64,
-        settings={"max_decisions": 50},
+        settings={"max_decisions": 50, "slots": 16},
         policies={"np-fcfs": result(1.0), "dynamic-prema": result(7.8)},
     )
 
@@ -190,6 +192,8 @@ def test_notes_say_what_flatters() -> None:
     assert "13 tasks finished, 3 unfinished" in notes[0]
     assert "cut off at 50 decisions" in notes[0]
     assert "not legal" in notes[1]
+    (note,) = evaluation_notes(replace(evaluation(), most_tasks=17))
+    assert "up to 17 tasks and the table 16 slots" in note
 
 
 def test_files_are_written_whole(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ class Episodes:
         if options is not None and not isinstance(options, Mapping):
             raise ConfigError(f"options must be a dict or None, got {options!r}")
         if options:
-            source = source_from_options(options, self.catalog, self.num_envs)
+            source = source_from_options(options, self.catalog, self.num_envs, self._source)
         if source.max_tasks > self.simulator.max_tasks:
             self._resize(source.max_tasks)
         workloads = source.workloads(rows, self.rngs)

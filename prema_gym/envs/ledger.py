@@ -158,10 +158,13 @@ class Ledger:
 
 
 def _checked(total: FloatArray, num_envs: int) -> FloatArray:
-    array = np.asarray(total, dtype=np.float64)
+    try:
+        array = np.asarray(total, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)
     if array.shape != (num_envs,) or not np.isfinite(array).all():
         raise ConfigError(
             f"a reward function returns one finite total a copy, float64 ({num_envs},), "
-            f"got shape {array.shape}: {array}"
+            f"got {total!r}"
         )
     return array

@@ -79,7 +79,7 @@ class PremaNPUVecEnv(VecEnv):
     """
 
     def __init__(self, num_envs: int, *, threads: int = 1, **arguments: object) -> None:
-        settings = EnvSettings.of(arguments)
+        settings = EnvSettings.of(arguments, ("num_envs", "seed", "threads", "monitor_file"))
         if settings.render_mode not in (None, *RENDER_MODES):
             raise UnknownNameError("render_mode", str(settings.render_mode), RENDER_MODES)
         self._episodes = Episodes(settings, num_envs, threads)

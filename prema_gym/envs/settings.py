@@ -106,8 +106,12 @@ class EnvSettings:
         SchedulerOptions(token_wait=self.token_wait, sticky_drain=self.sticky_drain)
 
     @classmethod
-    def of(cls, arguments: Mapping[str, Any]) -> EnvSettings:
+    def of(cls, arguments: Mapping[str, Any], beside: Sequence[str] = ()) -> EnvSettings:
         """Build settings from keyword arguments.
+
+        Args:
+            arguments: Settings by name.
+            beside: What else the caller could have been given, for the message.
 
         Raises:
             UnknownNameError: A name that is no setting; the message names the nearest one.
@@ -116,7 +120,7 @@ class EnvSettings:
         known = [f.name for f in fields(cls)]
         for name in arguments:
             if name not in known:
-                raise UnknownNameError("argument", name, known, "the environment")
+                raise UnknownNameError("argument", name, (*known, *beside), "the environment")
         return cls(**arguments)
 
     @property

@@ -105,13 +105,16 @@ def given_source(workload: WorkloadLike, catalog: Catalog, num_envs: int) -> Giv
     return Given(batch)
 
 
-def source_from_options(options: Mapping[str, Any], catalog: Catalog, num_envs: int) -> Source:
+def source_from_options(
+    options: Mapping[str, Any], catalog: Catalog, num_envs: int, own: Source
+) -> Source:
     """Return the source that ``reset(options=…)`` asks for.
 
     Args:
         options: ``{"workload": …}``, or fields of the scenario to change (:data:`OVERRIDES`).
         catalog: The environment's.
         num_envs: Copies.
+        own: The environment's, which draws or holds what it was made with.
 
     Raises:
         UnknownNameError: Another key.
@@ -122,6 +125,11 @@ def source_from_options(options: Mapping[str, Any], catalog: Catalog, num_envs: 
         if key != "workload" and key not in OVERRIDES:
             raise UnknownNameError("reset option", str(key), ("workload", *OVERRIDES))
     if "workload" not in options:
+        if isinstance(own, Given):
+            raise ConfigError(
+                f"the environment was made with a workload: reset cannot draw one by "
+                f"{', '.join(map(str, options))}"
+            )
         changed = dict(options)
         if isinstance(changed.get("priorities"), list):
             changed["priorities"] = tuple(changed["priorities"])

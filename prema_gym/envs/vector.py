@@ -81,7 +81,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         threads: int = 1,
         **arguments: object,
     ) -> None:
-        settings = EnvSettings.of(arguments)
+        settings = EnvSettings.of(arguments, ("num_envs", "autoreset_mode", "copy", "threads"))
         if settings.render_mode not in (None, *RENDER_MODES):
             raise UnknownNameError("render_mode", str(settings.render_mode), RENDER_MODES)
         if not isinstance(copy, bool):
@@ -336,6 +336,8 @@ def _seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int |
         return [None] * num_envs
     if isinstance(seed, int | np.integer):
         return [int(seed) + i for i in range(num_envs)]
+    if not isinstance(seed, Sequence | np.ndarray) or isinstance(seed, str):
+        raise ConfigError(f"seed must be a whole number, one for each copy, or None, got {seed!r}")
     if len(seed) != num_envs:
         raise ConfigError(
             f"{len(seed)} seeds for {num_envs} copies: give one a copy, or one number"

@@ -241,7 +241,7 @@ class Simulator:
             ConfigError: The simulator was built without ``record_timeline``.
         """
         if not self.record_timeline:
-            raise ConfigError("no timeline was kept: build the Simulator with record_timeline=True")
+            raise ConfigError("no timeline was kept: it takes record_timeline=True from the start")
         return self._state.timeline[env, : self._state.env["num_slices"][env]].copy()
 
     def load(self, workloads: WorkloadBatch, envs: ArrayLike | None = None) -> None:

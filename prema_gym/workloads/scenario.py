@@ -114,7 +114,9 @@ class Scenario:
         for name, low in (("window_ms", 0.0), ("sla_factor", 0.0), ("quantum_ms", 0.0)):
             self._set(name, self._number(name, getattr(self, name), low))
         if not isinstance(self.hardware, NPUConfig):
-            raise ConfigError(f"hardware of {self._where} must be an NPUConfig")
+            raise ConfigError(
+                f"hardware of {self._where} must be an NPUConfig or a table, got {self.hardware!r}"
+            )
         if self.window_cycles > _MOST_WINDOW_CYCLES:
             raise ConfigError(
                 f"window_ms of {self._where} is {self.window_cycles} cycles: at most "

@@ -67,6 +67,8 @@ def load_workload(path: str | os.PathLike[str], catalog: Catalog) -> Workload:
         UnknownNameError: An unknown key or network.
         WorkloadError: A value not allowed, or cycles that this catalog does not reproduce.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigError(f"a workload file is named by a path, got {path!r}")
     where = os.fspath(path)
     data = _read_json(where)
     if not isinstance(data, dict) or not isinstance(data.get("tasks"), list):
@@ -75,6 +77,11 @@ def load_workload(path: str | os.PathLike[str], catalog: Catalog) -> Workload:
     if data.get("format_version", FORMAT_VERSION) != FORMAT_VERSION:
         raise WorkloadError(
             f"{where}: format_version {data['format_version']!r} is not {FORMAT_VERSION}"
+        )
+    if data.get("clock_hz", catalog.hardware.clock_hz) != catalog.hardware.clock_hz:
+        raise WorkloadError(
+            f"{where}: made for a clock of {data['clock_hz']!r} Hz, this machine's is "
+            f"{catalog.hardware.clock_hz}"
         )
     try:
         specs = [_task_from_dict(task, i) for i, task in enumerate(data["tasks"])]
@@ -181,8 +188,15 @@ def _read_json(path: str) -> object:
     def refuse(constant: str) -> NoReturn:
         raise ConfigError(f"{path!r} is not valid JSON: {constant} is not a number")
 
+    def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        for key in (names := [key for key, _ in pairs]):
+            if names.count(key) > 1:
+                raise ConfigError(f"{path!r} gives {key!r} twice in one object")
+        return dict(pairs)
+
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=refuse)
+        text = Path(path).read_text(encoding="utf-8")
+        return json.loads(text, parse_constant=refuse, object_pairs_hook=each_once)
     except OSError as error:
         raise ConfigError(f"cannot read {path!r}: {error.strerror}") from error
     except UnicodeDecodeError as error:

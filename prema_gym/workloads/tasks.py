@@ -6,7 +6,6 @@ what follows from it (profile, true and estimated time).
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -110,9 +109,9 @@ def _integer(value: object, what: str) -> int:
 
 def _cycles(catalog: Catalog, value: object, what: str) -> int:
     """A time in ms as cycles."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         raise WorkloadError(f"{what} must be a number of milliseconds, got {value!r}")
-    cycles = catalog.hardware.cycles(value)
-    if value < 0 or cycles > MAX_CYCLES:
+    # In ms first: what is beyond all measure has no cycles.
+    if not 0 <= value <= catalog.hardware.milliseconds(MAX_CYCLES):
         raise WorkloadError(f"{what} must be from 0 to {MAX_CYCLES} cycles, got {value!r} ms")
-    return cycles
+    return catalog.hardware.cycles(value)

@@ -52,6 +52,13 @@ def test_an_unknown_name_is_answered_with_the_nearest(given: str, nearest: str) 
         baselines.make(given)
 
 
+def test_what_is_no_name_is_refused() -> None:
+    with pytest.raises(ConfigError, match="made from its name, given 3"):
+        baselines.make(3)  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match=r"agents\.load makes learned ones"):
+        baselines.make("learned")
+
+
 @pytest.mark.parametrize("name", baselines.LEFT_OUT)
 def test_what_is_left_out_says_why(name: str) -> None:
     assert name not in POLICIES

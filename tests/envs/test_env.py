@@ -185,6 +185,12 @@ def test_options_that_are_not_allowed() -> None:
             env.reset(seed=0, options=options)
         assert message in str(error.value)
     assert env.reset(seed=0, options={})[0].any()
+    # A workload that was given stays, unless another one is.
+    given = single(workload=workload)
+    for options in ({"sla_factor": 2.0}, {"num_tasks": 2}):
+        with pytest.raises(ConfigError, match=f"made with a workload: .* by {next(iter(options))}"):
+            given.reset(options=options)
+    assert given.reset(options={"workload": workload})[0].any()
 
 
 @pytest.mark.small

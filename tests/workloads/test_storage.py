@@ -99,6 +99,8 @@ def test_cycles_are_checked_against_the_right_task(catalog: Catalog, tmp_path: P
         ('{"tasks": [{"network": "x"}]}', UnknownNameError, "unknown network 'x'"),
         ('{"tasks": [{"network": "rnn-sa", "arrival_ms": NaN}]}', ConfigError, "NaN is not"),
         ('{"format_version": 2, "tasks": []}', WorkloadError, "format_version 2 is not 1"),
+        ('{"clock_hz": 1, "tasks": []}', WorkloadError, "made for a clock of 1 Hz"),
+        ('{"tasks": [{"network": "rnn-sa", "network": "x"}]}', ConfigError, "'network' twice"),
     ],
 )
 def test_mistakes_name_file_and_place(
@@ -115,6 +117,8 @@ def test_mistakes_name_file_and_place(
 def test_files_that_cannot_be_used(catalog: Catalog, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot read .*none\.json"):
         load_workload(tmp_path / "none.json", catalog)
+    with pytest.raises(ConfigError, match="named by a path, got 3"):
+        load_workload(3, catalog)  # type: ignore[arg-type]
     path = tmp_path / "w.json"
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="not UTF-8"):

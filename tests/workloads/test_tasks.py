@@ -55,6 +55,9 @@ def test_omitted_lengths_are_the_middle_and_the_predicted_one(catalog: Catalog) 
         ({"arrival_ms": math.nan}, WorkloadError, "arrival_ms of task 1 must be a number"),
         ({"arrival_ms": "0"}, WorkloadError, "arrival_ms of task 1 must be a number"),
         ({"arrival_ms": 1e30}, WorkloadError, "arrival_ms of task 1 must be from 0"),
+        ({"arrival_ms": 1e300}, WorkloadError, "arrival_ms of task 1 must be from 0"),
+        ({"arrival_ms": math.inf}, WorkloadError, "arrival_ms of task 1 must be from 0"),
+        ({"deadline_ms": 10**400}, WorkloadError, "deadline_ms of task 1 must be from 0"),
         (
             {"arrival_ms": 2.0, "deadline_ms": 1.0},
             WorkloadError,
