@@ -1,13 +1,15 @@
-"""How do threads hand each other work inside compiled code? Atomic words, and where a value lies.
+"""How do threads work together inside compiled code? Atomic words, shared values, and sleep.
 
-Numba has atomic operations for GPUs only; these are LLVM's own, for processors. All of them order
-memory: what a thread wrote before it ``publish``-es or ``add``-s is seen by one that ``look``-s and
-finds the new number. They exist in compiled code alone (not under ``NUMBA_DISABLE_JIT=1``).
+Numba has atomic operations for GPUs only; these are LLVM's own, for processors. All threads see
+them in one order ("sequentially consistent"): what a thread wrote before it ``publish``-es or
+``add``-s is seen by one that ``look``-s and finds the new number. They exist in compiled code alone
+(not under ``NUMBA_DISABLE_JIT=1``).
 """
 
 from __future__ import annotations
 
 import platform
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +19,8 @@ from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 
 _WORD_BYTES = 8
+BED_WORDS = 4  # a `sem_t` of Linux takes 16 to 32 bytes
+_POINTER, _NUMBER = ir.IntType(8).as_pointer(), ir.IntType(32)
 _PAUSES = {
     "x86_64": ("llvm.x86.sse2.pause", ()),
     "AMD64": ("llvm.x86.sse2.pause", ()),
@@ -44,7 +48,7 @@ def _look(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
         word = _word(context, builder, signature, arguments)
-        return builder.load_atomic(word, "acquire", _WORD_BYTES)
+        return builder.load_atomic(word, "seq_cst", _WORD_BYTES)
 
     return types.int64(words, types.intp), generate
 
@@ -56,7 +60,7 @@ def _publish(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
         word = _word(context, builder, signature, arguments)
-        builder.store_atomic(arguments[2], word, "release", _WORD_BYTES)
+        builder.store_atomic(arguments[2], word, "seq_cst", _WORD_BYTES)
         return context.get_dummy_value()
 
     return types.void(words, types.intp, types.int64), generate
@@ -69,7 +73,7 @@ def _add(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
         word = _word(context, builder, signature, arguments)
-        return builder.atomic_rmw("add", word, arguments[2], "acq_rel")
+        return builder.atomic_rmw("add", word, arguments[2], "seq_cst")
 
     return types.int64(words, types.intp, types.int64), generate
 
@@ -81,9 +85,72 @@ def _pause(typing_context: object) -> tuple[Any, Generator]:
         del signature, arguments
         name, numbers = _PAUSES.get(platform.machine(), ("", ()))
         if name:
-            constants = [ir.IntType(32)(number) for number in numbers]
+            constants = [_NUMBER(number) for number in numbers]
             kind = ir.FunctionType(ir.VoidType(), [constant.type for constant in constants])
             builder.call(cgutils.get_or_insert_function(builder.module, kind, name), constants)
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+def _call(builder: Any, name: str, *arguments: Any) -> None:  # noqa: ANN401
+    """Call a function of the C library that returns an int."""
+    kind = ir.FunctionType(ir.IntType(32), [argument.type for argument in arguments])
+    builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
+
+
+def _make_bed(
+    typing_context: object, words: types.Array, index: types.Integer
+) -> tuple[Any, Generator]:
+    del typing_context
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+        if sys.platform == "linux":
+            bed = builder.bitcast(_word(context, builder, signature, arguments), _POINTER)
+            _call(builder, "sem_init", bed, _NUMBER(0), _NUMBER(0))
+        return context.get_dummy_value()
+
+    return types.void(words, types.intp), generate
+
+
+def _sleep(
+    typing_context: object, words: types.Array, index: types.Integer
+) -> tuple[Any, Generator]:
+    del typing_context
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+        if sys.platform == "linux":
+            bed = builder.bitcast(_word(context, builder, signature, arguments), _POINTER)
+            _call(builder, "sem_wait", bed)
+        elif sys.platform == "win32":
+            _call(builder, "Sleep", _NUMBER(1))  # [ms]
+        else:
+            _call(builder, "usleep", _NUMBER(1000))
+        return context.get_dummy_value()
+
+    return types.void(words, types.intp), generate
+
+
+def _wake(
+    typing_context: object, words: types.Array, index: types.Integer
+) -> tuple[Any, Generator]:
+    del typing_context
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+        if sys.platform == "linux":
+            bed = builder.bitcast(_word(context, builder, signature, arguments), _POINTER)
+            _call(builder, "sem_post", bed)
+        return context.get_dummy_value()
+
+    return types.void(words, types.intp), generate
+
+
+def _give_way(typing_context: object) -> tuple[Any, Generator]:
+    del typing_context
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+        del signature, arguments
+        _call(builder, "SwitchToThread" if sys.platform == "win32" else "sched_yield")
         return context.get_dummy_value()
 
     return types.void(), generate
@@ -123,6 +190,19 @@ add: Any = intrinsic(_add)
 
 pause: Any = intrinsic(_pause)
 """``pause()``: let the processor rest for a moment, in a loop that waits."""
+
+give_way: Any = intrinsic(_give_way)
+"""``give_way()``: let another thread have this processor, if one waits for it."""
+
+make_bed: Any = intrinsic(_make_bed)
+"""``make_bed(words, index)``: make `BED_WORDS` words, all 0, a place to sleep, once."""
+
+sleep: Any = intrinsic(_sleep)
+"""``sleep(words, index)``: sleep until woken there; the caller looks whether there is a reason to
+get up. Elsewhere than on Linux, which has semaphores without names, a millisecond at most."""
+
+wake: Any = intrinsic(_wake)
+"""``wake(words, index)``: end the sleep of one thread there, or its next one."""
 
 address_of: Any = intrinsic(_address_of)
 """``address_of(value)``: where a copy of any value lies while the calling function runs."""

@@ -15,6 +15,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
+from prema_gym._cpus import num_cpus
 from prema_gym.envs.ledger import Ledger, LedgerState, Restarts
 from prema_gym.envs.records import Records, copy_records
 from prema_gym.envs.settings import EnvSettings, whole_number
@@ -61,7 +62,7 @@ class Episodes:
     Args:
         settings: What was asked for.
         num_envs: Copies (B).
-        threads: Threads among which the copies are split.
+        threads: Threads among which the copies are split; no more than there are processors.
         fresh: Write the observations and masks of each step into arrays of their own.
 
     Attributes:
@@ -77,7 +78,7 @@ class Episodes:
         self.settings = settings
         self.num_envs = whole_number("num_envs", num_envs, most=MOST_COPIES)
         self.fresh = fresh
-        self.threads = min(whole_number("threads", threads), self.num_envs)
+        self.threads = min(whole_number("threads", threads), self.num_envs, num_cpus())
         self.catalog = compile_scenario(settings.checked_scenario)
         self._source: Source = (
             Drawn(self.catalog, self.num_envs)

@@ -16,15 +16,20 @@ import pytest
 
 from prema_gym import _atomics as atomics
 from prema_gym._jit import COMPILED, in_place
-from prema_gym.envs import PremaNPUVectorEnv, crew
-from prema_gym.envs.crew import CLAIMS, LINE, Crew, Plan, claim
+from prema_gym.envs import PremaNPUVectorEnv, crew, episodes
+from prema_gym.envs.crew import ASLEEP, CLAIM, SEAT, SEATS, Crew, Helper, Plan, claim
 from tests.envs.helpers import SETTINGS, random_legal, vector
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="plain Python plays in one thread")
 
 
+@pytest.fixture(autouse=True)
+def _processors_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(episodes, "num_cpus", lambda: 8)
+
+
 def helpers() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name.startswith("prema-gym-")]
+    return [thread for thread in threading.enumerate() if isinstance(thread, Helper)]
 
 
 def eventually(true: Callable[[], bool]) -> bool:
@@ -39,6 +44,10 @@ def crew_of(envs: PremaNPUVectorEnv) -> Crew:
     found = envs._episodes.ledger._crew
     assert found is not None
     return found
+
+
+def sleepers(envs: PremaNPUVectorEnv) -> int:
+    return int(crew_of(envs)._words[SEATS + ASLEEP :: SEAT].sum())
 
 
 @in_place
@@ -82,8 +91,8 @@ def test_each_chunk_is_claimed_once_and_the_own_part_comes_first(
     plan = Plan(num_envs=num_chunks, chunk=1, num_chunks=num_chunks, threads=threads)
     edges = [num_chunks * part // threads for part in range(threads + 1)]
     for seat in range(threads):
-        words = np.zeros(CLAIMS + threads * LINE, np.int64)
-        words[CLAIMS::LINE] = edges[:-1]
+        words = np.zeros(SEATS + threads * SEAT, np.int64)
+        words[SEATS + CLAIM :: SEAT] = edges[:-1]
         chunks = [claim(words, plan, seat) for _ in range(num_chunks + 3)]
         assert chunks[num_chunks:] == [-1, -1, -1]
         # Parts one after the other, from the own one on.
@@ -100,7 +109,6 @@ def test_sleepers_and_latecomers_change_nothing(
     """Helpers that fall asleep at once, in the middle or never: every step is the single one."""
     monkeypatch.setattr(crew, "LOOKS", looks)
     monkeypatch.setattr(crew, "CHUNK", 2)
-    monkeypatch.setattr(crew, "num_cpus", lambda: 4)
     alone = vector(num_envs)
     together = vector(num_envs, threads=4)
     rng = np.random.default_rng(looks + num_envs)
@@ -127,8 +135,7 @@ def test_helpers_fall_asleep_wake_and_go_home() -> None:
     assert len(helpers()) == before  # none is needed for a reset
     for _ in range(3):
         envs.step(np.zeros(6, np.int64))
-        asleep = crew_of(envs)._asleep
-        assert eventually(lambda asleep=asleep: len(asleep) == 2)  # type: ignore[misc]
+        assert eventually(lambda: sleepers(envs) == 2)
     assert len(helpers()) == before + 2
     envs.close()
     assert len(helpers()) == before
@@ -141,8 +148,53 @@ def test_helpers_go_home_with_an_environment_that_was_not_closed() -> None:
     envs.step(np.zeros(6, np.int64))
     assert len(helpers()) == before + 2
     del envs
-    gc.collect()
-    assert len(helpers()) == before
+    gc.collect()  # which waits for nobody
+    assert eventually(lambda: len(helpers()) == before)
+
+
+def test_no_more_threads_than_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(episodes, "num_cpus", lambda: 2)
+    envs = vector(6, threads=500)
+    before = len(helpers())
+    envs.reset(seed=0)
+    envs.step(np.zeros(6, np.int64))
+    assert len(helpers()) == before + 1
+    envs.close()
+
+
+def test_closing_waits_for_no_step_of_another_thread() -> None:
+    envs = vector(40, threads=3)
+    envs.reset(seed=0)
+    over = threading.Event()
+
+    def step_on() -> None:
+        while not over.is_set():
+            envs.step(np.zeros(40, np.int64))
+
+    stepping = threading.Thread(target=step_on)
+    stepping.start()
+    for _ in range(200):
+        envs._episodes.close()
+    over.set()
+    stepping.join()
+    envs.close()
+
+
+@pytest.mark.parametrize("looks", [1, 40_000])
+def test_a_collection_waits_for_nobody(looks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may run while a lock is held that an ending thread needs, as here."""
+    monkeypatch.setattr(crew, "LOOKS", looks)
+    for k in range(20):
+        envs = vector(6, threads=3)
+        envs.reset(seed=0)
+        envs.step(np.zeros(6, np.int64))
+        mine = crew_of(envs)._helpers
+        time.sleep(1e-4 * k)
+        with threading._active_limbo_lock:  # type: ignore[attr-defined]
+            del envs
+            gc.collect()
+        for helper in mine:
+            helper.join()
 
 
 def test_a_closed_crew_starts_anew() -> None:
@@ -155,14 +207,23 @@ def test_a_closed_crew_starts_anew() -> None:
     envs.close()
 
 
-@pytest.mark.parametrize("pause", [0.0, 0.1])
-def test_an_interpreter_ends_with_its_helpers_looking_or_asleep(pause: float) -> None:
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        "",  # helpers still look
+        "time.sleep(0.1)",  # they sleep
+        # Another thread goes on stepping.
+        "threading.Thread(target=lambda: [envs.step(actions) for _ in iter(int, 1)], daemon=True)"
+        ".start(); time.sleep(0.3)",
+    ],
+)
+def test_an_interpreter_ends_whatever_its_helpers_do(meanwhile: str) -> None:
     code = (
-        "import time, gymnasium, numpy as np\n"
+        "import threading, time, gymnasium, numpy as np\n"
         "envs = gymnasium.make_vec('prema_gym:PremaNPU-v0', num_envs=8, threads=2, slots=8)\n"
         "envs.reset(seed=0)\n"
-        "envs.step(np.zeros(8, np.int64))\n"
-        f"time.sleep({pause})\n"
+        "actions = np.zeros(8, np.int64); envs.step(actions)\n"
+        f"{meanwhile}\n"
         "print('end')\n"
     )
     for _ in range(3):

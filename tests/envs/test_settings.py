@@ -77,9 +77,7 @@ def test_vector_arguments_are_checked_too() -> None:
             PremaNPUVectorEnv(2, autoreset_mode=mode)
     with pytest.raises(UnknownNameError, match="render_mode"):
         PremaNPUVectorEnv(2, render_mode="human")
-    with pytest.raises(
-        UnknownNameError, match="'thread' in .*; did you mean 'threads'"
-    ):
+    with pytest.raises(UnknownNameError, match=r"'thread' in .*; did you mean 'threads'\?"):
         PremaNPUVectorEnv(2, thread=2)
 
 

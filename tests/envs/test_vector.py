@@ -15,7 +15,7 @@ import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
-from prema_gym.envs import PremaNPUVectorEnv
+from prema_gym.envs import PremaNPUVectorEnv, episodes
 from prema_gym.envs.records import OnDemand
 from prema_gym.errors import ConfigError, IllegalActionError
 from prema_gym.workloads import TaskSpec, WorkloadBatch, sample, sample_batch
@@ -123,7 +123,8 @@ def test_processes_give_the_same_numbers() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_threads_change_nothing(mode: AutoresetMode) -> None:
+def test_threads_change_nothing(mode: AutoresetMode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(episodes, "num_cpus", lambda: 20)
     one = collections_of_steps(vector(7, autoreset_mode=mode, **MIXED), 150)
     for threads in (2, 3, 20):
         envs = vector(7, autoreset_mode=mode, threads=threads, **MIXED)
