@@ -13,6 +13,7 @@ import pickle
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 import baselines
 from agents import seeds
+from agents.checks import damaged
 from agents.course import COURSE, Leg, tracks
 from agents.objective import FIVE, Gains, gains, weights_of
 from agents.scorer import ScorerShape, Weights
@@ -237,8 +239,12 @@ class EvolutionStrategy:
         """Everything that a resumed search needs to go on exactly as this one would."""
         return pickle.dumps((self.generation, self.decisions, self._search.pickle_dumps()))
 
-    def restore(self, state: bytes) -> None:
+    def restore(self, state: bytes, path: Path) -> None:
         """Go on from :meth:`state`. Only for files of one's own runs: pickle can run code.
+
+        Args:
+            state: What :meth:`state` gave.
+            path: Where it was kept, for messages.
 
         Raises:
             ConfigError: The state is damaged or of a network of another size.
@@ -247,10 +253,13 @@ class EvolutionStrategy:
             generation, decisions, dumped = pickle.loads(state)
             search: Any = pickle.loads(dumped)
             fits = self.shape.size == search.N
-        except (pickle.UnpicklingError, ValueError, EOFError, AttributeError, TypeError) as error:
-            raise ConfigError(f"the search's state is damaged ({error})") from None
+        except Exception as error:  # whatever pickle makes of bytes that mean nothing
+            raise damaged(path, error) from None
         if not fits:
-            raise ConfigError(f"the search has {search.N} weights, the network {self.shape.size}")
+            raise ConfigError(
+                f"{path} holds a search for {search.N} weights, but the network that the run's "
+                f"config.toml asks for has {self.shape.size}"
+            )
         self.generation, self.decisions, self._search = generation, decisions, search
 
 

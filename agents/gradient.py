@@ -10,9 +10,9 @@ from __future__ import annotations
 import io
 import pickle
 import random
-import zipfile
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from stable_baselines3.common.vec_env import VecEnv
 import baselines
 from agents import seeds
 from agents.callbacks import Keeper
+from agents.checks import damaged
 from agents.evolve import describe
 from agents.objective import BALANCED, OBJECTIVES, measure
 from agents.progress import Reporter
@@ -97,13 +98,13 @@ def train_gradient(folder: RunFolder, settings: TrainSettings, *, resume: bool) 
     check_device(settings.device)
     torch.set_num_threads(settings.threads)
     with Reporter(settings.timesteps) as reporter:
-        state = _unpacked(folder.load_state()) if resume else None
+        state = _unpacked(folder.load_state(), folder.state) if resume else None
         done = 0 if state is None else int(state["timesteps"])
         env = make_env(settings)
         model = (
             new_model(settings, env, reporter.say)
             if state is None
-            else _restored_model(settings, env, state)
+            else _restored_model(settings, env, state, folder.state)
         )
         if state is not None:
             folder.resumed(done)
@@ -293,30 +294,35 @@ def _episodes_state(env: VecEnv | None) -> dict[str, Any]:
     }
 
 
-def _unpacked(state: bytes) -> dict[str, Any]:
+def _unpacked(state: bytes, path: Path) -> dict[str, Any]:
+    """What :func:`pack` packed; ``path`` is where it was kept, for messages."""
     try:
         unpacked = dict(pickle.loads(state))
         unpacked["episodes"]["copies"]
         return unpacked
-    except (pickle.UnpicklingError, LookupError, ValueError, EOFError) as error:
-        raise ConfigError(f"the run's state is damaged ({error!r})") from None
-    except (AttributeError, TypeError) as error:
-        raise ConfigError(f"the run's state is damaged ({error})") from None
+    except Exception as error:  # whatever pickle makes of bytes that mean nothing
+        raise damaged(path, error) from None
 
 
-def _restored_model(settings: TrainSettings, env: VecEnv, state: dict[str, Any]) -> BaseAlgorithm:
+def _restored_model(
+    settings: TrainSettings, env: VecEnv, state: dict[str, Any], path: Path
+) -> BaseAlgorithm:
+    try:
+        return _restored(settings, env, state)
+    except Exception as error:  # the same, by torch, SB3 and the generators
+        raise damaged(path, error) from None
+
+
+def _restored(settings: TrainSettings, env: VecEnv, state: dict[str, Any]) -> BaseAlgorithm:
     kind = _ALGORITHMS[settings.algo][0]
     env.reset()
     monitor: Any = env
     monitor.unwrapped.set_state(state["episodes"]["copies"])
     monitor.episode_returns = state["episodes"]["returns"]
     monitor.episode_lengths = state["episodes"]["lengths"]
-    try:
-        model = kind.load(
-            io.BytesIO(state["model"]), env=env, device=settings.device, force_reset=False
-        )
-    except (ValueError, KeyError, RuntimeError, EOFError, zipfile.BadZipFile) as error:
-        raise ConfigError(f"the run's state is damaged ({error})") from None
+    model = kind.load(
+        io.BytesIO(state["model"]), env=env, device=settings.device, force_reset=False
+    )
     if isinstance(model, DQN):
         model.replay_buffer = pickle.loads(state["replay"])
     model.action_space.np_random.bit_generator.state = state["exploration"]

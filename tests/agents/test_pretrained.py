@@ -113,7 +113,7 @@ def test_curves_are_drawn_from_the_evaluations(tmp_path: Path) -> None:
         draw(tmp_path, tmp_path / "curve.png")
     for step in (10, 20):
         row = {f"{name}_ratio": 1.0 + step / 100 for name in FIVE}
-        folder.add_evaluation(step, 0.5, row | {"geometric_mean_ratio": 1.1, "score": 0.1})
+        folder.add_evaluation(step, row | {"geometric_mean_ratio": 1.1, "score": 0.1})
     draw(tmp_path, tmp_path / "curve.png")
     assert (tmp_path / "curve.png").read_bytes()[:4] == b"\x89PNG"
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -144,6 +145,8 @@ def test_a_resumed_run_goes_on_where_it_stopped(
     assert all((folder.checkpoints / name).read_bytes() == contents[name] for name in kept)
     starts = json.loads((run / "run.json").read_text())["starts"]
     assert [start["timesteps"] for start in starts] == [0, int(before[-1]["timesteps"])]
+    spent = [float(row["wall_s"]) for row in after]
+    assert spent == sorted(spent)
     for tag, points in scalars(run).items():
         axis = [step for step, _ in points]
         assert axis == sorted(axis), tag
@@ -307,7 +310,7 @@ def test_a_run_stopped_before_it_was_saved_starts_over(
         RunFolder.create(tmp_path / name, small(algo, tiny_toml))
         again(tmp_path / name)
         starts = json.loads((tmp_path / name / "run.json").read_text())["starts"]
-        assert [start["timesteps"] for start in starts] == [0]
+        assert [start["timesteps"] for start in starts] == [0, 0]
     assert np.array_equal(weights_of(tmp_path / "resumed"), weights_of(tmp_path / "anew"))
     # A setting that was refused once does not stand in the way of a better one.
     with pytest.raises(ConfigError, match="workloads"):
@@ -319,8 +322,8 @@ def test_a_run_stopped_before_it_was_saved_starts_over(
     ("file", "message"),
     [
         ("evaluations.csv", "is damaged: its last line"),
-        ("run.json", "is damaged"),
-        ("last.state", "damag"),
+        ("run.json", r"/run\.json is damaged"),
+        ("last.state", r"/last\.state is damaged"),
     ],
 )
 @pytest.mark.parametrize("algo", ["es", "ppo"])
@@ -334,6 +337,18 @@ def test_half_a_file_of_a_run_is_one_clear_line(
     with pytest.raises(ConfigError, match=message) as error:
         training.resume(run, timesteps=1024)
     assert "\n" not in str(error.value)
+
+
+def test_a_state_with_damage_inside_names_the_file(tiny_toml: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    training.train(run, small("a2c", tiny_toml))
+    folder = RunFolder(run)
+    whole = pickle.loads(folder.load_state())
+    for name, value in (("model", b"none"), ("torch", b"short"), ("numpy", 3), ("episodes", {})):
+        folder.save_state(pickle.dumps(whole | {name: value}))
+        with pytest.raises(ConfigError, match=r"/last\.state is damaged") as error:
+            training.resume(run, timesteps=1024)
+        assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("content", [b"5\n", b"[]\n", b"\xff\n", b""])
