@@ -31,7 +31,7 @@ def check_kinds(record: Any) -> None:  # noqa: ANN401 - any dataclass
     for field in fields(record):
         value = getattr(record, field.name)
         kind = str(field.type)
-        what, types = _KINDS.get(kind, (f"a table of {kind}", ()))
+        what, types = _KINDS.get(kind, ("a table", ()))
         right = isinstance(value, types) if types else type(value).__name__ == kind
         if right and kind == "dict[str, float]":
             right = all(_is_number(item) for item in value.values())

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import baselines
 from agents import seeds
-from agents.checks import damaged
+from agents.checks import check_kinds, damaged
 from agents.course import COURSE, Leg, tracks
 from agents.objective import FIVE, Gains, gains, weights_of
 from agents.scorer import ScorerShape, Weights
@@ -68,6 +68,7 @@ class EvolutionConfig:
     ceiling: float = 0.5
 
     def __post_init__(self) -> None:
+        check_kinds(self)
         if self.population < 4 or self.workloads < 8:
             raise ConfigError(
                 "an evolution strategy needs population ≥ 4 and workloads ≥ 8, given "
@@ -87,6 +88,7 @@ class EvolutionConfig:
                 "floor_weight and refine_at must not be negative, given "
                 f"{self.floor_weight!r} and {self.refine_at!r}"
             )
+        _ = self.shape  # refuses sizes that no network can have
 
     @property
     def shape(self) -> ScorerShape:

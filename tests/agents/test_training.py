@@ -28,7 +28,8 @@ from agents.callbacks import Keeper
 from agents.es import EvolutionConfig
 from agents.run_folder import RunFolder
 from agents.settings import ALGORITHMS, GradientConfig, TrainSettings
-from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.errors import ConfigError
+from prema_gym.hardware.toml_io import write_toml
 from prema_gym.simulator.observation import NUM_COLUMNS
 from prema_gym.workloads.catalog import Catalog
 from tests.agents.conftest import tables
@@ -313,8 +314,8 @@ def test_a_run_stopped_before_it_was_saved_starts_over(
         assert [start["timesteps"] for start in starts] == [0, 0]
     assert np.array_equal(weights_of(tmp_path / "resumed"), weights_of(tmp_path / "anew"))
     # A setting that was refused once does not stand in the way of a better one.
-    with pytest.raises(ConfigError, match="workloads"):
-        training.train(tmp_path / "refused", small("es", tiny_toml, num_envs=1))
+    with pytest.raises(ConfigError, match="device"):
+        training.train(tmp_path / "refused", small("a2c", tiny_toml, device="nonsense"))
     training.train(tmp_path / "refused", small("es", tiny_toml))
 
 
@@ -402,11 +403,32 @@ def test_a_line_that_is_no_evaluation_is_named(tiny_toml: Path, tmp_path: Path) 
         ({"gradient": {"policy": "cnn"}}, "unknown policy 'cnn'"),
         ({"algo": "es", "gradient": {"policy": "mlp"}}, "policy 'mlp' does nothing with algo 'es'"),
         ({"algo": "es", "device": "cuda"}, "device 'cuda' does nothing with algo 'es'"),
+        ({"num_envs": 4}, "num_envs is what a candidate plays: .* workloads ≥ 8, given 14 and 4"),
+        ({"evolution": {"sigma": -1.0}}, r", \[evolution\]: sigma must be positive, given -1.0"),
+        ({"evolution": {"sigma": "big"}}, r", \[evolution\]: sigma must be a number, given 'big'"),
+        ({"evolution": {"hidden": 0}}, r", \[evolution\]: hidden must be a whole number from 1"),
+        ({"evolution": {"population": 8.5}}, "population must be a whole number, given 8.5"),
+        ({"evolution": {"floor_weight": float("nan")}}, "floor_weight must be a number, given nan"),
+        ({"evolution": 5}, "evolution must be a table, given 5"),
+        ({"gradient": {"policy": 3}}, r", \[gradient\]: policy must be text in quotes, given 3"),
+        ({"gradient": {"readers": 0}}, r", \[gradient\]: readers must be a whole number from 1"),
+        ({"gradient": {"critic_width": 0}}, r", \[gradient\]: critic_width must be at least 1"),
+        ({"gradient": {"gamma": True}}, r", \[gradient\]: gamma must be a number, given True"),
+        ({"gradient": {"hyper": 5}}, r", \[gradient\]: hyper must be a table, given 5"),
+        ({"gradient": {"emphasis": {"sla": "x"}}}, "emphasis must be a table of numbers, given"),
+        ({"algo": 3}, "algo must be text in quotes, given 3"),
+        ({"seed": True}, "seed must be a whole number, given True"),
     ],
 )
-def test_wrong_settings_say_what_is_wrong(change: dict[str, object], message: str) -> None:
-    with pytest.raises((ConfigError, UnknownNameError), match=message):
-        TrainSettings.from_dict(change)
+def test_wrong_settings_say_what_is_wrong_and_in_which_file(
+    change: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.toml"
+    write_toml(path, change)
+    with pytest.raises(ConfigError, match=message) as error:
+        TrainSettings.from_toml(path)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_device_that_is_not_there_is_refused(tiny_toml: Path, tmp_path: Path) -> None:
