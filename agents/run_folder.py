@@ -73,10 +73,12 @@ class RunFolder:
         if path.is_dir() and any(path.iterdir()) and not (path / "config.toml").exists():
             raise ConfigError(f"{path} holds other files: give a folder that is new or empty")
         try:
-            folder.checkpoints.mkdir(parents=True, exist_ok=True)
+            path.mkdir(parents=True, exist_ok=True)
+            # First: a folder without it is taken for somebody else's, should the run stop here.
+            settings.to_toml(path / "config.toml")
+            folder.checkpoints.mkdir(exist_ok=True)
         except OSError as error:
-            raise ConfigError(f"cannot make {folder.checkpoints}: {error.strerror}") from None
-        settings.to_toml(path / "config.toml")
+            raise ConfigError(f"cannot make {error.filename}: {error.strerror}") from None
         folder.note_start(0)
         return folder
 
