@@ -9,6 +9,7 @@ Strategy: A Tutorial", arXiv 1604.00772, in the package ``cma``.
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -74,9 +75,13 @@ class EvolutionConfig:
                 "an evolution strategy needs population ≥ 4 and workloads ≥ 8, given "
                 f"{self.population} and {self.workloads}"
             )
-        for name in ("sigma", "quantum_ms", "ceiling"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} must be positive, given {getattr(self, name)!r}")
+        for name in ("sigma", "quantum_ms"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ConfigError(
+                    f"{name} must be positive and finite, given {getattr(self, name)!r}"
+                )
+        if not self.ceiling > 0:
+            raise ConfigError(f"ceiling must be positive, given {self.ceiling!r}")
         for name in ("floor", "refine_floor"):
             if not 0 <= getattr(self, name) < self.ceiling:
                 raise ConfigError(

@@ -26,7 +26,7 @@ from stable_baselines3.common.vec_env import VecEnv
 import baselines
 from agents import seeds
 from agents.callbacks import Keeper
-from agents.checks import damaged
+from agents.checks import damaged, place
 from agents.evolve import describe
 from agents.objective import BALANCED, OBJECTIVES, measure
 from agents.progress import Reporter
@@ -101,12 +101,11 @@ def train_gradient(folder: RunFolder, settings: TrainSettings, *, resume: bool) 
         state = _unpacked(folder.load_state(), folder.state) if resume else None
         done = 0 if state is None else int(state["timesteps"])
         env = make_env(settings)
-        model = (
-            new_model(settings, env, reporter.say)
-            if state is None
-            else _restored_model(settings, env, state, folder.state)
-        )
-        if state is not None:
+        if state is None:
+            with place(str(folder.path / "config.toml")):
+                model = new_model(settings, env, reporter.say)
+        else:
+            model = _restored_model(settings, env, state, folder.state)
             folder.resumed(done)
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
         validator = _validator(settings, settings.eval_workloads)
@@ -217,9 +216,10 @@ def new_model(settings: TrainSettings, env: VecEnv, say: Callable[[str], None]) 
     kind, policy, defaults = _ALGORITHMS[settings.algo]
     gradient = settings.gradient
     arguments: dict[str, Any] = dict(defaults)
-    if "n_epochs" in arguments:
+    if "n_epochs" in arguments and "batch_size" not in gradient.hyper:
         steps = gradient.hyper.get("n_steps", arguments["n_steps"])
-        arguments["batch_size"] = max(64, steps * settings.num_envs // _MINIBATCHES)
+        if isinstance(steps, int):  # else SB3 says so
+            arguments["batch_size"] = max(64, steps * settings.num_envs // _MINIBATCHES)
     if settings.algo == "dqn":  # a short run should learn too
         arguments["learning_starts"] = min(arguments["learning_starts"], settings.timesteps // 10)
     arguments |= gradient.hyper
@@ -239,8 +239,9 @@ def new_model(settings: TrainSettings, env: VecEnv, say: Callable[[str], None]) 
             device=settings.device,
             **arguments,
         )
-    except TypeError as error:
-        raise ConfigError(f"[gradient.hyper] does not suit {settings.algo}: {error}") from None
+    except (TypeError, ValueError, AssertionError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise ConfigError(f"[gradient.hyper] does not suit {settings.algo}: {reason}") from None
     # SB3 seeds the environments with the run's seed; they belong into the training range.
     env.seed(seeds.training_environment(settings.seed))
     if settings.init_from:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,10 @@ class GradientConfig:
         if self.critic_width < 1:
             raise ConfigError(f"critic_width must be at least 1, given {self.critic_width!r}")
         for name in ("quantum_ms", "learning_rate"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} must be positive, given {getattr(self, name)!r}")
+            if not 0 < getattr(self, name) < inf:
+                raise ConfigError(
+                    f"{name} must be positive and finite, given {getattr(self, name)!r}"
+                )
         if not 0 < self.gamma <= 1:
             raise ConfigError(f"gamma must be above 0 and at most 1, given {self.gamma!r}")
 

@@ -159,13 +159,14 @@ def test_pictures_are_made_into_a_new_folder_and_mistakes_are_one_line(
     monkeypatch.setattr(sys, "argv", arguments)
     timelines.main()
     assert len(list(folder.glob("timeline-*.png"))) == 2
-    for problem, command in (
-        ("no evaluations to draw", [str(tmp_path), str(tmp_path / "curve.png")]),
-        ("unknown learned policy", ["lerned", str(tmp_path / "other")]),
+    for main, problem, command in (
+        (curves.main, "no evaluations to draw", [str(tmp_path), str(tmp_path / "curve.png")]),
+        (timelines.main, "unknown learned policy", ["lerned", str(tmp_path / "other")]),
+        (shipping.main, "cannot read", [str(tmp_path), "mine", "--command", "train.py"]),
     ):
         monkeypatch.setattr(sys, "argv", ["x", *command])
-        with pytest.raises(SystemExit, match=problem):
-            (curves if "draw" in problem else timelines).main()
+        with pytest.raises(SystemExit, match=f"^error: .*{problem}"):
+            main()
     assert not (tmp_path / "other").exists()
 
 

@@ -404,7 +404,12 @@ def test_a_line_that_is_no_evaluation_is_named(tiny_toml: Path, tmp_path: Path) 
         ({"algo": "es", "gradient": {"policy": "mlp"}}, "policy 'mlp' does nothing with algo 'es'"),
         ({"algo": "es", "device": "cuda"}, "device 'cuda' does nothing with algo 'es'"),
         ({"num_envs": 4}, "num_envs is what a candidate plays: .* workloads ≥ 8, given 14 and 4"),
-        ({"evolution": {"sigma": -1.0}}, r", \[evolution\]: sigma must be positive, given -1.0"),
+        ({"evolution": {"sigma": -1.0}}, r", \[evolution\]: sigma must be positive and finite"),
+        ({"evolution": {"ceiling": 0}}, r", \[evolution\]: ceiling must be positive, given 0"),
+        (
+            {"gradient": {"learning_rate": float("inf")}},
+            "learning_rate must be positive and finite",
+        ),
         ({"evolution": {"sigma": "big"}}, r", \[evolution\]: sigma must be a number, given 'big'"),
         ({"evolution": {"hidden": 0}}, r", \[evolution\]: hidden must be a whole number from 1"),
         ({"evolution": {"population": 8.5}}, "population must be a whole number, given 8.5"),
@@ -436,6 +441,26 @@ def test_a_device_that_is_not_there_is_refused(tiny_toml: Path, tmp_path: Path) 
         with pytest.raises(ConfigError, match=f"device '{device}' cannot be used here") as error:
             training.train(tmp_path / device, small("a2c", tiny_toml, device=device))
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("algo", "hyper"),
+    [
+        ("ppo", {"n_step": 3}),
+        ("ppo", {"n_steps": "x"}),
+        ("ppo", {"n_steps": 0}),
+        ("ppo", {"batch_size": 0}),
+        ("dqn", {"train_freq": "x"}),
+    ],
+)
+def test_arguments_that_sb3_refuses_are_one_line_that_says_where(
+    algo: str, hyper: dict[str, Any], tiny_toml: Path, tmp_path: Path
+) -> None:
+    settings = small(algo, tiny_toml, gradient=GradientConfig(hyper=hyper))
+    message = rf"{tmp_path}/run/config\.toml: \[gradient\.hyper\] does not suit {algo}: \w*"
+    with pytest.raises(ConfigError, match=message) as error:
+        training.train(tmp_path / "run", settings)
+    assert "\n" not in str(error.value)
 
 
 def test_a_folder_with_other_things_is_left_alone(tiny_toml: Path, tmp_path: Path) -> None:
