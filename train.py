@@ -10,17 +10,24 @@ import argparse
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import NoReturn
 
-import agents
-import baselines
-from agents import training
-from agents.objective import FIVE, objective_names
-from agents.settings import ALGORITHMS, TEACHER, TrainSettings
-from prema_gym.errors import ConfigError, PremaError
-from prema_gym.evaluation import evaluate
-from prema_gym.simulator.simulator import DEFAULT_SLOTS
+try:
+    import agents
+    import baselines
+    from agents import training
+    from agents.objective import FIVE, objective_names
+    from agents.run_folder import RunFolder
+    from agents.settings import ALGORITHMS, TEACHER, TrainSettings
+    from prema_gym.errors import ConfigError, PremaError
+    from prema_gym.evaluation import evaluate
+    from prema_gym.simulator.simulator import DEFAULT_SLOTS
+except KeyboardInterrupt:  # the imports take a moment
+    print("stopped", file=sys.stderr)
+    sys.exit(130)
 
 # Timesteps and environments side by side where neither the command line nor a file gives them. The
 # strategy's are decisions of all candidates, most of which only say that a candidate is worse.
@@ -35,27 +42,57 @@ VALIDATIONS = 20  # in a run, where --eval-every is not given
 FINAL_WORKLOADS = 400
 
 
+def complain(message: str) -> None:
+    """Say in one line what is wrong."""
+    print(f"train.py: error: {' '.join(message.split())}", file=sys.stderr)
+
+
+class Parser(argparse.ArgumentParser):
+    """A command line whose mistakes are told in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, without the options' list, and exit with 2."""
+        complain(message)
+        sys.exit(2)
+
+
+def whole(text: str) -> int:
+    """Read a whole number: 1000000, 1_000_000 or 1e6.
+
+    Raises:
+        ArgumentTypeError: It is none.
+    """
+    with suppress(ValueError):
+        return int(text)
+    with suppress(ValueError):
+        if float(text).is_integer():
+            return int(float(text))
+    raise argparse.ArgumentTypeError(
+        f"a whole number is wanted, like 1000000, 1_000_000 or 1e6, given {text!r}"
+    )
+
+
 def parser() -> argparse.ArgumentParser:
     """The command line. Options not given keep the configuration file's value, or the default."""
-    given = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    given = Parser(prog="train.py", description=(__doc__ or "").splitlines()[0])
     given.add_argument("--algo", choices=ALGORITHMS, help="how to train (default: es)")
     given.add_argument("--scenario", help="registered name or TOML file (default: paper)")
     given.add_argument("--objective", choices=objective_names(), help="(default: balanced)")
     given.add_argument(
         "--timesteps",
-        type=int,
+        type=whole,
         help="scheduling decisions to train for, in all (default: 400 million for es, half a "
         "million for dqn, else 2 million); es ends with the generation that reaches it",
     )
-    given.add_argument("--num-envs", type=int, help="environments side by side")
-    given.add_argument("--seed", type=int, help="(default: 0)")
+    given.add_argument("--num-envs", type=whole, help="environments side by side")
+    given.add_argument("--seed", type=whole, help="(default: 0)")
     given.add_argument("--output", type=Path, help="folder of a new run")
     given.add_argument("--resume", type=Path, metavar="RUN", help="go on with this run's folder")
     given.add_argument("--init-from", choices=(TEACHER,), help="start as an imitation of it")
-    given.add_argument("--eval-every", type=int, help="timesteps between validations")
-    given.add_argument("--eval-workloads", type=int, help="workloads of a validation")
+    given.add_argument("--eval-every", type=whole, help="timesteps between validations")
+    given.add_argument("--eval-workloads", type=whole, help="workloads of a validation")
     given.add_argument("--device", help="where torch computes (default: cpu)")
-    given.add_argument("--threads", type=int, help="(default: 2)")
+    given.add_argument("--threads", type=whole, help="(default: 2)")
     given.add_argument("--policy", choices=("slots", "mlp"), help="network (default: slots, ours)")
     given.add_argument("--config", type=Path, metavar="FILE.toml", help="settings from a file")
     return given
@@ -123,6 +160,17 @@ def report(folder: Path) -> None:
     )
 
 
+def farewell(folder: Path) -> str:
+    """What to say at an interrupt: what there is, and how to go on."""
+    try:
+        saved = RunFolder(folder).was_saved
+    except ConfigError as error:
+        return f"stopped; {error}"
+    if saved:
+        return f"stopped and saved; go on with: python train.py --resume {folder}"
+    return "stopped before anything was saved; the same command starts over"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train or resume, then report; the exit status."""
     options = parser().parse_args(arguments)
@@ -137,12 +185,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             training.train(options.output, settings_from(options))
         report(folder)
     except PremaError as error:
-        print(f"error: {error}", file=sys.stderr)
+        complain(str(error))
+        return 2
+    except OSError as error:  # a full disk, say
+        complain(f"{error.filename or folder}: {error.strerror or error}")
         return 2
     except KeyboardInterrupt:
-        print(
-            f"\nstopped and saved; go on with: python train.py --resume {folder}", file=sys.stderr
-        )
+        print("\n" + farewell(folder), file=sys.stderr)
         return 130
     return 0
 

@@ -40,12 +40,17 @@ def load(name_or_path: str | os.PathLike[str]) -> LearnedPolicy | SB3Policy:
 
     Raises:
         UnknownNameError: Neither a shipped name nor a path that exists.
-        ConfigError: The file is damaged or was made for another table.
+        ConfigError: The file is damaged or was made for another table, or this is no path.
         MissingExtraError: A Stable-Baselines3 file, and that package is not installed.
     """
     from agents.policy import LearnedPolicy
     from prema_gym.errors import ConfigError, MissingExtraError, UnknownNameError
 
+    if not isinstance(name_or_path, str | os.PathLike) or name_or_path == "":
+        raise ConfigError(
+            f"a learned policy is a shipped name ({', '.join(names())}) or a path, given "
+            f"{name_or_path!r}"
+        )
     given = os.fspath(name_or_path)
     shipped = names()
     if given in shipped:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,7 +44,6 @@ class Keeper(BaseCallback):
         self._folder, self._settings, self._validator = folder, settings, validator
         self._reporter, self._pack = reporter, pack
         self._unsaved = True
-        self._start = time.perf_counter()
         self._due = 0
         self._validated_at = -1
 
@@ -100,7 +98,7 @@ class Keeper(BaseCallback):
             write_atomically(folder.checkpoint(self.num_timesteps, ".zip"), self._write_zip)
             if best:
                 write_atomically(folder.path / "best.zip", self._write_zip)
-        folder.add_evaluation(self.num_timesteps, time.perf_counter() - self._start, row)
+        folder.add_evaluation(self.num_timesteps, row)
         self._unsaved = True
         self._reporter.say(describe(self.num_timesteps, seen, best))
 

@@ -6,12 +6,16 @@ python -m agents.curves runs/learned docs/learned.png
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from agents.objective import FIVE
 from agents.run_folder import RunFolder
 from prema_gym.atomic import write_atomically
-from prema_gym.errors import ConfigError, MissingExtraError
+from prema_gym.errors import ConfigError, MissingExtraError, PremaError
+
+_CROWDED = 5.0
+"""Range of the ratios from which on only 1, 2 and 5 have labels: more would overlap."""
 
 
 def draw(run: Path, picture: Path) -> None:
@@ -30,9 +34,10 @@ def draw(run: Path, picture: Path) -> None:
         raise ConfigError(f"{run} has no evaluations to draw")
     try:
         from matplotlib.figure import Figure
+        from matplotlib.ticker import LogLocator
     except ImportError:
         raise MissingExtraError("drawing curves", "matplotlib", "plot") from None
-    figure = Figure(figsize=(8, 4.5), dpi=120, layout="constrained")
+    figure = Figure(figsize=(8, 5), dpi=120, layout="constrained")
     axes = figure.add_subplot()
     steps = [int(row["timesteps"]) / 1e6 for row in rows]
     for metric in FIVE:
@@ -42,10 +47,15 @@ def draw(run: Path, picture: Path) -> None:
     axes.plot(steps, mean, color="black", linewidth=2, label="geometric mean")
     axes.axhline(1.0, color="grey", linestyle=":")
     axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")  # 1.5 and not 1.5 × 10⁰
+    axes.yaxis.set_minor_formatter("{x:g}")
+    low, high = axes.get_ylim()
+    if high / low > _CROWDED:
+        axes.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
     axes.set_xlabel("scheduling decisions (millions)")
     axes.set_ylabel("times better than dynamic PREMA")
     axes.set_title("Validation workloads")
-    axes.legend(ncols=2)
+    figure.legend(loc="outside lower center", ncols=3)
     write_atomically(picture, figure.savefig)
 
 
@@ -55,7 +65,12 @@ def main() -> None:
     parser.add_argument("run", type=Path)
     parser.add_argument("picture", type=Path)
     options = parser.parse_args()
-    draw(options.run, options.picture)
+    try:
+        draw(options.run, options.picture)
+    except PremaError as error:
+        sys.exit(f"error: {error}")
+    except OSError as error:
+        sys.exit(f"error: cannot write to {options.picture}: {error.strerror}")
 
 
 if __name__ == "__main__":

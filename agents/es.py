@@ -9,10 +9,12 @@ Strategy: A Tutorial", arXiv 1604.00772, in the package ``cma``.
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 
 import baselines
 from agents import seeds
+from agents.checks import check_kinds, damaged
 from agents.course import COURSE, Leg, tracks
 from agents.objective import FIVE, Gains, gains, weights_of
 from agents.scorer import ScorerShape, Weights
@@ -66,14 +69,19 @@ class EvolutionConfig:
     ceiling: float = 0.5
 
     def __post_init__(self) -> None:
+        check_kinds(self)
         if self.population < 4 or self.workloads < 8:
             raise ConfigError(
                 "an evolution strategy needs population ≥ 4 and workloads ≥ 8, given "
                 f"{self.population} and {self.workloads}"
             )
-        for name in ("sigma", "quantum_ms", "ceiling"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} must be positive, given {getattr(self, name)!r}")
+        for name in ("sigma", "quantum_ms"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ConfigError(
+                    f"{name} must be positive and finite, given {getattr(self, name)!r}"
+                )
+        if not self.ceiling > 0:
+            raise ConfigError(f"ceiling must be positive, given {self.ceiling!r}")
         for name in ("floor", "refine_floor"):
             if not 0 <= getattr(self, name) < self.ceiling:
                 raise ConfigError(
@@ -85,6 +93,7 @@ class EvolutionConfig:
                 "floor_weight and refine_at must not be negative, given "
                 f"{self.floor_weight!r} and {self.refine_at!r}"
             )
+        _ = self.shape  # refuses sizes that no network can have
 
     @property
     def shape(self) -> ScorerShape:
@@ -237,8 +246,12 @@ class EvolutionStrategy:
         """Everything that a resumed search needs to go on exactly as this one would."""
         return pickle.dumps((self.generation, self.decisions, self._search.pickle_dumps()))
 
-    def restore(self, state: bytes) -> None:
+    def restore(self, state: bytes, path: Path) -> None:
         """Go on from :meth:`state`. Only for files of one's own runs: pickle can run code.
+
+        Args:
+            state: What :meth:`state` gave.
+            path: Where it was kept, for messages.
 
         Raises:
             ConfigError: The state is damaged or of a network of another size.
@@ -247,10 +260,13 @@ class EvolutionStrategy:
             generation, decisions, dumped = pickle.loads(state)
             search: Any = pickle.loads(dumped)
             fits = self.shape.size == search.N
-        except (pickle.UnpicklingError, ValueError, EOFError, AttributeError, TypeError) as error:
-            raise ConfigError(f"the search's state is damaged ({error})") from None
+        except Exception as error:  # whatever pickle makes of bytes that mean nothing
+            raise damaged(path, error) from None
         if not fits:
-            raise ConfigError(f"the search has {search.N} weights, the network {self.shape.size}")
+            raise ConfigError(
+                f"{path} holds a search for {search.N} weights, but the network that the run's "
+                f"config.toml asks for has {self.shape.size}"
+            )
         self.generation, self.decisions, self._search = generation, decisions, search
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from torch.utils.tensorboard import SummaryWriter
@@ -46,7 +45,7 @@ def evolve(folder: RunFolder, settings: TrainSettings, *, resume: bool) -> None:
             threads=settings.threads,
         )
         if resume:
-            search.restore(folder.load_state())
+            search.restore(folder.load_state(), folder.state)
             folder.resumed(search.decisions)
         _Loop(folder, settings, search, reporter).run()
 
@@ -64,7 +63,6 @@ class _Loop:
         self._folder, self._settings, self._search = folder, settings, search
         self._reporter = reporter
         self._validator = self._validate_with(settings.eval_workloads)
-        self._start = time.perf_counter()
 
     def _validate_with(self, workloads: int, first: int = 0) -> Validator:
         """Every leg of the course, each with the scenario's own quantum."""
@@ -129,7 +127,7 @@ class _Loop:
         best = seen.score > folder.best_score()
         if best:
             save_weights(folder.path / "best.npz", search.weights, about)
-        folder.add_evaluation(search.decisions, time.perf_counter() - self._start, row)
+        folder.add_evaluation(search.decisions, row)
         folder.save_state(search.state())
         self._reporter.say(describe(search.decisions, seen, best))
 

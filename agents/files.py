@@ -64,6 +64,8 @@ def load_weights(path: Path) -> tuple[Weights, dict[str, Any]]:
         content = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from None
+    if not zipfile.is_zipfile(io.BytesIO(content)):  # NumPy would advise to unpickle it
+        raise _not_ours(path, f"{len(content)} bytes that are no .npz archive")
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             about = json.loads(str(file["about"]))
@@ -71,12 +73,19 @@ def load_weights(path: Path) -> tuple[Weights, dict[str, Any]]:
                 *(np.ascontiguousarray(file[name], dtype=np.float32) for name in Weights._fields)
             )
     except (*_DAMAGED, OSError) as error:
-        raise ConfigError(
-            f"{path} is damaged or not a trained scheduler ({type(error).__name__}: {error})"
-        ) from None
+        reason = f"{type(error).__name__}: {error}"
+        if "allow_pickle" in reason:  # the same advice again
+            reason = "an array of Python objects"
+        raise _not_ours(path, reason) from None
     _check(path, weights, about)
     about["digest"] = hashlib.sha256(content).hexdigest()[:12]
     return weights, about
+
+
+def _not_ours(path: Path, found: str) -> ConfigError:
+    return ConfigError(
+        f"{path} is damaged or not a trained scheduler (an .npz that train.py wrote): {found}"
+    )
 
 
 def _check(path: Path, weights: Weights, about: object) -> None:
@@ -94,7 +103,7 @@ def _check(path: Path, weights: Weights, about: object) -> None:
                 f"{path} was trained on other {what} than this version has: train it again"
             )
     mechanisms = about.get("mechanisms")
-    if not isinstance(mechanisms, list) or not set(mechanisms) <= set(MECHANISMS):
+    if not isinstance(mechanisms, list) or any(m not in MECHANISMS for m in mechanisms):
         raise ConfigError(f"{path} names no known mechanisms, given {mechanisms!r}")
     try:
         shape = shape_of(weights)

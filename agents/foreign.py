@@ -139,18 +139,15 @@ def load_zip(path: Path, name: str) -> LearnedPolicy | SB3Policy:
     return LearnedPolicy(name, scorer.weights, about)
 
 
-# What reading a truncated or foreign file raises, somewhere inside zipfile, pickle, torch or SB3.
-_DAMAGE = (KeyError, TypeError, ValueError, OSError, RuntimeError, EOFError, AttributeError)
-
-
 def _load(path: Path) -> BaseAlgorithm:
     try:
         data, _, _ = load_from_zip_file(path, device="cpu")
         return _kind(data or {}).load(path, device="cpu")
-    except _DAMAGE as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
+    except Exception as error:  # whatever zipfile, pickle, torch or SB3 make of a foreign file
+        reason = (str(error) or "no reason given").splitlines()[0]
         raise ConfigError(
-            f"{path} is damaged or not a model that can be loaded ({reason})"
+            f"{path} is damaged or not a model that can be loaded (a .zip that Stable-Baselines3 "
+            f"saved): {type(error).__name__}: {reason}"
         ) from None
 
 

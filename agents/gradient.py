@@ -10,9 +10,9 @@ from __future__ import annotations
 import io
 import pickle
 import random
-import zipfile
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from stable_baselines3.common.vec_env import VecEnv
 import baselines
 from agents import seeds
 from agents.callbacks import Keeper
+from agents.checks import damaged, place
 from agents.evolve import describe
 from agents.objective import BALANCED, OBJECTIVES, measure
 from agents.progress import Reporter
@@ -97,15 +98,14 @@ def train_gradient(folder: RunFolder, settings: TrainSettings, *, resume: bool) 
     check_device(settings.device)
     torch.set_num_threads(settings.threads)
     with Reporter(settings.timesteps) as reporter:
-        state = _unpacked(folder.load_state()) if resume else None
+        state = _unpacked(folder.load_state(), folder.state) if resume else None
         done = 0 if state is None else int(state["timesteps"])
         env = make_env(settings)
-        model = (
-            new_model(settings, env, reporter.say)
-            if state is None
-            else _restored_model(settings, env, state)
-        )
-        if state is not None:
+        if state is None:
+            with place(str(folder.path / "config.toml")):
+                model = new_model(settings, env, reporter.say)
+        else:
+            model = _restored_model(settings, env, state, folder.state)
             folder.resumed(done)
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
         validator = _validator(settings, settings.eval_workloads)
@@ -216,9 +216,10 @@ def new_model(settings: TrainSettings, env: VecEnv, say: Callable[[str], None]) 
     kind, policy, defaults = _ALGORITHMS[settings.algo]
     gradient = settings.gradient
     arguments: dict[str, Any] = dict(defaults)
-    if "n_epochs" in arguments:
+    if "n_epochs" in arguments and "batch_size" not in gradient.hyper:
         steps = gradient.hyper.get("n_steps", arguments["n_steps"])
-        arguments["batch_size"] = max(64, steps * settings.num_envs // _MINIBATCHES)
+        if isinstance(steps, int):  # else SB3 says so
+            arguments["batch_size"] = max(64, steps * settings.num_envs // _MINIBATCHES)
     if settings.algo == "dqn":  # a short run should learn too
         arguments["learning_starts"] = min(arguments["learning_starts"], settings.timesteps // 10)
     arguments |= gradient.hyper
@@ -238,8 +239,9 @@ def new_model(settings: TrainSettings, env: VecEnv, say: Callable[[str], None]) 
             device=settings.device,
             **arguments,
         )
-    except TypeError as error:
-        raise ConfigError(f"[gradient.hyper] does not suit {settings.algo}: {error}") from None
+    except (TypeError, ValueError, AssertionError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise ConfigError(f"[gradient.hyper] does not suit {settings.algo}: {reason}") from None
     # SB3 seeds the environments with the run's seed; they belong into the training range.
     env.seed(seeds.training_environment(settings.seed))
     if settings.init_from:
@@ -293,30 +295,35 @@ def _episodes_state(env: VecEnv | None) -> dict[str, Any]:
     }
 
 
-def _unpacked(state: bytes) -> dict[str, Any]:
+def _unpacked(state: bytes, path: Path) -> dict[str, Any]:
+    """What :func:`pack` packed; ``path`` is where it was kept, for messages."""
     try:
         unpacked = dict(pickle.loads(state))
         unpacked["episodes"]["copies"]
         return unpacked
-    except (pickle.UnpicklingError, LookupError, ValueError, EOFError) as error:
-        raise ConfigError(f"the run's state is damaged ({error!r})") from None
-    except (AttributeError, TypeError) as error:
-        raise ConfigError(f"the run's state is damaged ({error})") from None
+    except Exception as error:  # whatever pickle makes of bytes that mean nothing
+        raise damaged(path, error) from None
 
 
-def _restored_model(settings: TrainSettings, env: VecEnv, state: dict[str, Any]) -> BaseAlgorithm:
+def _restored_model(
+    settings: TrainSettings, env: VecEnv, state: dict[str, Any], path: Path
+) -> BaseAlgorithm:
+    try:
+        return _restored(settings, env, state)
+    except Exception as error:  # the same, by torch, SB3 and the generators
+        raise damaged(path, error) from None
+
+
+def _restored(settings: TrainSettings, env: VecEnv, state: dict[str, Any]) -> BaseAlgorithm:
     kind = _ALGORITHMS[settings.algo][0]
     env.reset()
     monitor: Any = env
     monitor.unwrapped.set_state(state["episodes"]["copies"])
     monitor.episode_returns = state["episodes"]["returns"]
     monitor.episode_lengths = state["episodes"]["lengths"]
-    try:
-        model = kind.load(
-            io.BytesIO(state["model"]), env=env, device=settings.device, force_reset=False
-        )
-    except (ValueError, KeyError, RuntimeError, EOFError, zipfile.BadZipFile) as error:
-        raise ConfigError(f"the run's state is damaged ({error})") from None
+    model = kind.load(
+        io.BytesIO(state["model"]), env=env, device=settings.device, force_reset=False
+    )
     if isinstance(model, DQN):
         model.replay_buffer = pickle.loads(state["replay"])
     model.action_space.np_random.bit_generator.state = state["exploration"]

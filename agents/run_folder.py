@@ -1,8 +1,8 @@
 """What does a training run leave behind? A folder from which it can be understood and resumed.
 
 config.toml          every setting, resolved
-run.json             versions, git state, seed ranges, when each start was made
-evaluations.csv      one line a validation
+run.json             versions, git state, seed ranges; every start: when, and from which timesteps
+evaluations.csv      one line a validation; wall_s: seconds spent so far, over all starts
 checkpoints/         the policy at every validation, named by its timesteps
 best.npz|zip         the checkpoint that validated best
 last.state           what a resumed run needs (written whole or not at all)
@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from agents import seeds
+from agents.checks import damaged
 from agents.settings import TrainSettings
 from prema_gym.atomic import write_atomically, write_text_atomically
 from prema_gym.errors import ConfigError
@@ -42,17 +43,22 @@ PACKAGES = (
 MECHANISMS = ("checkpoint",)
 """How policies trained here preempt."""
 
+_CLOCK = b"wall_s "
+"""How a state's file begins: the seconds spent follow, then a line's end and the state."""
+
 
 class RunFolder:
-    """One run's folder."""
+    """One run's folder, and the clock of the run."""
 
     def __init__(self, path: Path) -> None:
-        """Name the folder; nothing is touched."""
+        """Name the folder; nothing is touched. The clock starts."""
         self.path = path
         self.checkpoints = path / "checkpoints"
         self.tensorboard = path / "tensorboard"
         self.evaluations = path / "evaluations.csv"
-        self._state = path / "last.state"
+        self.state = path / "last.state"
+        self._start = time.perf_counter()
+        self._spent_before = 0.0  # by earlier starts [s]
 
     @classmethod
     def create(cls, path: Path, settings: TrainSettings) -> RunFolder:
@@ -67,11 +73,13 @@ class RunFolder:
         if path.is_dir() and any(path.iterdir()) and not (path / "config.toml").exists():
             raise ConfigError(f"{path} holds other files: give a folder that is new or empty")
         try:
-            folder.checkpoints.mkdir(parents=True, exist_ok=True)
+            path.mkdir(parents=True, exist_ok=True)
+            # First: a folder without it is taken for somebody else's, should the run stop here.
+            settings.to_toml(path / "config.toml")
+            folder.checkpoints.mkdir(exist_ok=True)
         except OSError as error:
-            raise ConfigError(f"cannot make {folder.checkpoints}: {error.strerror}") from None
-        settings.to_toml(path / "config.toml")
-        folder._note_start(0)
+            raise ConfigError(f"cannot make {error.filename}: {error.strerror}") from None
+        folder.note_start(0)
         return folder
 
     @classmethod
@@ -95,18 +103,23 @@ class RunFolder:
         Raises:
             ConfigError: There are evaluations, but no state.
         """
-        if self._state.exists():
+        if self.state.exists():
             return True
         if self.evaluations.exists():  # states are saved first
             raise ConfigError(
-                f"{self.path} is damaged: it holds evaluations and no {self._state.name}"
+                f"{self.path} is damaged: it holds evaluations and no {self.state.name}"
             )
         return False
 
-    def _note_start(self, timesteps: int) -> None:
-        """Add a start to ``run.json``: when, with what, from which source."""
+    @property
+    def spent_s(self) -> float:
+        """Seconds that the run has taken, this start and those before it."""
+        return self._spent_before + time.perf_counter() - self._start
+
+    def note_start(self, timesteps: int) -> None:
+        """Add a start to ``run.json``: when, after how many timesteps, with what source."""
         path = self.path / "run.json"
-        known = self._known_starts() if timesteps else {"starts": []}
+        known = self._known_starts()
         known["seed_ranges"] = {
             name: [span.start, span.stop - 1]
             for name, span in (
@@ -133,30 +146,49 @@ class RunFolder:
         except FileNotFoundError:
             return {"starts": []}
         except (ValueError, KeyError, TypeError) as error:
-            raise ConfigError(f"{path} is damaged ({type(error).__name__}: {error})") from None
+            raise damaged(path, error) from None
         return dict(known)
 
     def save_state(self, state: bytes) -> None:
-        """Keep what a resumed run needs."""
-        write_atomically(self._state, lambda beside: beside.write_bytes(state))
+        """Keep what a resumed run needs, and beside it, in one file, the time spent."""
+
+        def write(beside: Path) -> None:
+            with beside.open("wb") as file:  # not joined first: a replay memory is large
+                file.write(_CLOCK + b"%.3f\n" % self.spent_s)
+                file.write(state)
+
+        write_atomically(self.state, write)
 
     def load_state(self) -> bytes:
-        """What :meth:`save_state` kept.
+        """What :meth:`save_state` kept; the clock goes on from there.
 
         Raises:
-            ConfigError: Nothing was kept.
+            ConfigError: Nothing was kept, or it is damaged.
         """
         try:
-            return self._state.read_bytes()
+            content = self.state.read_bytes()
         except OSError as error:
             raise ConfigError(
-                f"{self.path} cannot be resumed: {self._state.name}: {error.strerror}"
+                f"{self.path} cannot be resumed: {self.state.name}: {error.strerror}"
             ) from None
+        if not content.startswith(_CLOCK):  # of a version that kept no time
+            return content
+        line, _, state = content.partition(b"\n")
+        try:
+            self._spent_before = float(line.removeprefix(_CLOCK))
+        except ValueError as error:
+            raise damaged(self.state, error) from None
+        return state
 
     def resumed(self, timesteps: int) -> None:
-        """Note a resumption, and drop evaluations later than where it starts."""
-        self._note_start(timesteps)
+        """Note a resumption, and drop evaluations later than where it starts.
+
+        Their time was spent all the same: a killed run knows of it from them alone.
+        """
+        self.note_start(timesteps)
         rows = self.rows()
+        latest = max((float(row["wall_s"]) for row in rows), default=0.0)
+        self._spent_before = max(self._spent_before, latest)
         kept = [row for row in rows if int(row["timesteps"]) <= timesteps]
         if kept:
             self._write_rows(kept)
@@ -170,12 +202,12 @@ class RunFolder:
         try:
             text = self.evaluations.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
-            raise ConfigError(f"{self.evaluations} is damaged ({error})") from None
+            raise damaged(self.evaluations, error) from None
         if not text.endswith("\n"):
             raise ConfigError(f"{self.evaluations} is damaged: its last line has no end")
         reader = csv.DictReader(io.StringIO(text))
         rows = list(reader)
-        if not rows or "timesteps" not in (reader.fieldnames or ()):
+        if not rows or not {"timesteps", "wall_s", "score"} <= set(reader.fieldnames or ()):
             raise ConfigError(f"{self.evaluations} is damaged: it holds no evaluation")
         for line, row in enumerate(rows, start=2):
             try:
@@ -184,9 +216,9 @@ class RunFolder:
                 raise ConfigError(f"{self.evaluations} is damaged in line {line}") from None
         return rows
 
-    def add_evaluation(self, timesteps: int, wall_s: float, row: dict[str, float]) -> None:
+    def add_evaluation(self, timesteps: int, row: dict[str, float]) -> None:
         """Append one line."""
-        new = {"timesteps": str(timesteps), "wall_s": f"{wall_s:.1f}"}
+        new = {"timesteps": str(timesteps), "wall_s": f"{self.spent_s:.1f}"}
         new |= {name: f"{value:.6g}" for name, value in row.items()}
         self._write_rows([*self.rows(), new])
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
+from agents.checks import check_kinds, place
 from agents.es import EvolutionConfig
 from agents.objective import OBJECTIVES, objective_names
+from agents.scorer import ScorerShape
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.hardware.toml_io import read_toml, write_toml
 from prema_gym.workloads import scenarios
@@ -58,14 +61,20 @@ class GradientConfig:
     hyper: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_kinds(self)
         for name in self.emphasis:
             if name not in OBJECTIVES:
-                raise UnknownNameError("metric", name, OBJECTIVES, "[gradient.emphasis]")
+                raise UnknownNameError("metric", name, OBJECTIVES, "emphasis")
         if self.policy not in POLICIES:
-            raise UnknownNameError("policy", self.policy, POLICIES, "[gradient]")
+            raise UnknownNameError("policy", self.policy, POLICIES)
+        ScorerShape(hidden=self.hidden, readers=self.readers)  # refuses what no network can have
+        if self.critic_width < 1:
+            raise ConfigError(f"critic_width must be at least 1, given {self.critic_width!r}")
         for name in ("quantum_ms", "learning_rate"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} must be positive, given {getattr(self, name)!r}")
+            if not 0 < getattr(self, name) < inf:
+                raise ConfigError(
+                    f"{name} must be positive and finite, given {getattr(self, name)!r}"
+                )
         if not 0 < self.gamma <= 1:
             raise ConfigError(f"gamma must be above 0 and at most 1, given {self.gamma!r}")
 
@@ -105,6 +114,7 @@ class TrainSettings:
     gradient: GradientConfig = field(default_factory=GradientConfig)
 
     def __post_init__(self) -> None:
+        check_kinds(self)
         for kind, value, known in (
             ("algorithm", self.algo, ALGORITHMS),
             ("objective", self.objective, objective_names()),
@@ -113,12 +123,13 @@ class TrainSettings:
             if value not in known:
                 raise UnknownNameError(kind, value, known)
         for name in ("timesteps", "num_envs", "eval_every", "eval_workloads", "threads"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ConfigError(f"{name} must be a whole number of at least 1, given {value!r}")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ConfigError(f"seed must be a whole number of at least 0, given {self.seed!r}")
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, given {getattr(self, name)!r}")
+        if self.seed < 0:
+            raise ConfigError(f"seed must be at least 0, given {self.seed!r}")
         if self.algo == "es":
+            with place("num_envs is what a candidate plays"):
+                replace(self.evolution, workloads=self.num_envs)
             for name, value, only in (
                 ("policy", self.gradient.policy, "slots"),
                 ("device", self.device, "cpu"),
@@ -139,6 +150,10 @@ class TrainSettings:
     def from_dict(cls, data: Mapping[str, Any], *, where: str = "settings") -> TrainSettings:
         """Build settings from named values; ``evolution`` and ``gradient`` may be nested.
 
+        Args:
+            data: The values.
+            where: Where they are from, for messages.
+
         Raises:
             UnknownNameError: A key is no field; the message names the nearest one.
             ConfigError: A value is not allowed.
@@ -146,8 +161,12 @@ class TrainSettings:
         values = dict(_known(cls, data, where))
         for name, kind in (("evolution", EvolutionConfig), ("gradient", GradientConfig)):
             if isinstance(values.get(name), Mapping):
-                values[name] = kind(**_known(kind, values[name], f"{where}, [{name}]"))
-        return cls(**values)
+                section = f"{where}, [{name}]"
+                given = _known(kind, values[name], section)
+                with place(section):
+                    values[name] = kind(**given)
+        with place(where):
+            return cls(**values)
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> TrainSettings:

@@ -13,6 +13,7 @@ import argparse
 import json
 import math
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from agents.run_folder import find_policy
 from agents.settings import TrainSettings
 from agents.validation import REFERENCE
 from prema_gym.atomic import write_text_atomically
+from prema_gym.errors import PremaError
 from prema_gym.evaluation import evaluate
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.scenario import Scenario
@@ -105,7 +107,10 @@ def main() -> None:
     parser.add_argument("name")
     parser.add_argument("--command", required=True, help="the command that trained it")
     options = parser.parse_args()
-    table = ship(options.run, options.name, options.command)
+    try:
+        table = ship(options.run, options.name, options.command)
+    except PremaError as error:
+        sys.exit(f"error: {error}")
     print(json.dumps(table, indent=2))
 
 

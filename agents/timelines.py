@@ -67,6 +67,7 @@ def main() -> None:
     try:
         scenario = scenarios.get(options.scenario)
         policy = agents.load(options.policy)
+        options.folder.mkdir(parents=True, exist_ok=True)
         for name, decider in ((policy.name, policy), (REFERENCE, baselines.make(REFERENCE))):
             path = options.folder / f"timeline-{name}.png"
             outcomes = draw(decider, scenario, options.seed, path)

@@ -34,8 +34,10 @@ def resume(folder: Path, timesteps: int | None = None) -> None:
     run, settings = RunFolder.open(folder)
     if timesteps is not None:
         settings = replace(settings, timesteps=timesteps)
-    # A run that was stopped before it was saved for the first time starts over.
-    _run(run, settings, resume=run.was_saved)
+    saved = run.was_saved
+    if not saved:  # stopped before it was saved for the first time: it starts over
+        run.note_start(0)
+    _run(run, settings, resume=saved)
 
 
 def _run(folder: RunFolder, settings: TrainSettings, *, resume: bool) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from prema_gym.errors import ConfigError
 from tests.agents.conftest import TINY
 
 CONFIG = EvolutionConfig(hidden=2, readers=2, population=4, workloads=8, quantum_ms=4.0, floor=0.02)
+STATE = Path("run/last.state")  # where a message says that it was kept
 LEGS = (Leg(share=0.5, weight=1.0), Leg(tasks=0.5, share=0.5, weight=1.0))
 
 
@@ -49,7 +51,7 @@ def test_a_resumed_search_goes_on_to_the_bit() -> None:
     state = search.state()
     ahead = [search.step() for _ in range(2)]
     resumed = _search()
-    resumed.restore(state)
+    resumed.restore(state, STATE)
     assert resumed.generation == 1
     again = [resumed.step() for _ in range(2)]
     assert [r.fitness for r in ahead] == [r.fitness for r in again]
@@ -110,10 +112,13 @@ def test_a_state_of_another_network_or_damaged_is_refused() -> None:
     other = EvolutionStrategy(
         TINY, EvolutionConfig(hidden=1, readers=1, workloads=8), seed=1, legs=LEGS
     )
-    with pytest.raises(ConfigError, match="the search has"):
-        other.restore(search.state())
-    with pytest.raises(ConfigError, match="damaged"):
-        other.restore(search.state()[:50])
+    with pytest.raises(ConfigError, match=r"run/last\.state holds a search for 47 weights"):
+        other.restore(search.state(), STATE)
+    # Half of it, nothing, and garbage that pickle raises an IndexError and an ImportError at.
+    for state in (search.state()[:50], b"", b"0", b"cgone\nname\n."):
+        with pytest.raises(ConfigError, match=r"^run/last\.state is damaged") as error:
+            other.restore(state, STATE)
+        assert "\n" not in str(error.value)
 
 
 def test_legs_vary_tasks_and_window_and_shares_add_up() -> None:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,6 +53,34 @@ def test_a_file_whose_bytes_changed_is_refused(tmp_path: Path) -> None:
         agents.load(path)
 
 
+@pytest.mark.parametrize("content", ["garbage", "pickle", "array", "objects"])
+def test_what_is_no_policy_is_told_without_numpy_s_advice(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "net.npz"
+    if content == "objects":
+        np.savez(path, about=np.array([{}], dtype=object))
+    elif content == "array":
+        with path.open("wb") as file:
+            np.save(file, np.zeros(3))
+    else:
+        path.write_bytes(b"nothing at all" if content == "garbage" else pickle.dumps([1]))
+    with pytest.raises(ConfigError, match=r"net\.npz is damaged or not a trained sch") as caught:
+        agents.load(path)
+    said = str(caught.value)
+    assert "\n" not in said
+    assert "an .npz that train.py wrote" in said
+    assert "pickle" not in said
+    assert "context manager" not in said
+
+
+@pytest.mark.parametrize("given", [3, None, 2.5, b"learned", ["learned"], ""])
+def test_what_is_no_name_or_path_is_one_line(given: Any) -> None:
+    with pytest.raises(
+        ConfigError, match=r"a shipped name \(learned, .*\) or a path, given"
+    ) as error:
+        agents.load(given)
+    assert repr(given) in str(error.value)
+
+
 def test_missing_and_unknown_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot read .*gone\.npz: No such file"):
         agents.load(tmp_path / "gone.npz")
@@ -70,6 +100,7 @@ def test_missing_and_unknown_files_are_named(tmp_path: Path) -> None:
         ({"features": ["other"]}, "trained on other features"),
         ({"columns": ["other"]}, "trained on other columns"),
         ({"mechanisms": ["pause"]}, "names no known mechanisms"),
+        ({"mechanisms": [["checkpoint"]]}, "names no known mechanisms"),
         ({"mechanisms": ["checkpoint", "kill"]}, "scores 1 mechanisms and names 2"),
     ],
 )

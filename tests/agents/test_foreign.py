@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -118,4 +119,10 @@ def test_damaged_missing_and_foreign_files_give_one_line(tmp_path: Path) -> None
     (tmp_path / "half.zip").write_bytes(content[: len(content) // 2])
     with pytest.raises(ConfigError, match="damaged") as caught:
         agents.load(tmp_path / "half.zip")
+    assert "\n" not in str(caught.value)
+    with zipfile.ZipFile(tmp_path / "junk.zip", "w") as file:
+        file.writestr("data", "{}")
+        file.writestr("policy.pth", b"junk")  # torch raises a struct.error
+    with pytest.raises(ConfigError, match=r"junk\.zip is damaged or not a model") as caught:
+        agents.load(tmp_path / "junk.zip")
     assert "\n" not in str(caught.value)

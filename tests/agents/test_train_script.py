@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import errno
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +12,8 @@ pytest.importorskip("stable_baselines3")
 pytest.importorskip("cma")
 
 import train
-from agents.settings import TrainSettings
+from agents.run_folder import RunFolder
+from agents.settings import ALGORITHMS, TrainSettings
 from prema_gym.errors import PremaError
 
 
@@ -60,8 +65,96 @@ def test_mistakes_give_one_line_and_status_2(
     ):
         assert train.main(arguments) == 2
         errors = capsys.readouterr().err
-        assert errors.startswith("error: ")
+        assert errors.startswith("train.py: error: ")
         assert errors.count("\n") == 1
+
+
+def test_mistakes_in_options_give_one_line_without_the_usage(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for arguments in (
+        ["--algo", "sarsa"],
+        ["--timesteps", "1.5"],
+        ["--timesteps", "inf"],
+        ["--timesteps"],
+        ["--nonsense"],
+    ):
+        with pytest.raises(SystemExit) as stop:
+            train.main(arguments)
+        assert stop.value.code == 2
+        errors = capsys.readouterr().err
+        assert errors.startswith("train.py: error: ")
+        assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", ["1000000", "1_000_000", "1e6"])
+def test_whole_numbers_may_be_written_in_three_ways(text: str) -> None:
+    assert chosen("--timesteps", text).timesteps == 1_000_000
+
+
+def test_what_cannot_be_written_is_one_line(
+    tiny_toml: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(path: Path, write: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr("agents.run_folder.write_atomically", full)
+    assert train.main(["--scenario", str(tiny_toml), "--output", str(tmp_path / "run")]) == 2
+    errors = capsys.readouterr().err
+    assert errors == f"train.py: error: {tmp_path}/run/last.state: No space left on device\n"
+
+
+@pytest.mark.parametrize("algo", ALGORITHMS)
+def test_an_interrupt_says_what_is_true(
+    algo: str,
+    tiny_toml: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    run = tmp_path / "run"
+    command = ["--algo", algo, "--scenario", str(tiny_toml), "--num-envs", "8"]
+    command += ["--timesteps", "1e9", "--eval-workloads", "4", "--output", str(run)]
+    with monkeypatch.context() as patch:
+        patch.setattr("agents.validation.Validator.__init__", stop)  # before the first save
+        assert train.main(command) == 130
+    said = capsys.readouterr().err
+    assert said.endswith("\nstopped before anything was saved; the same command starts over\n")
+    assert not RunFolder(run).was_saved
+    with monkeypatch.context() as patch:
+        patch.setattr("agents.es.EvolutionStrategy.step", stop)
+        patch.setattr("agents.callbacks.Keeper._on_step", stop)
+        assert train.main(command) == 130
+    said = capsys.readouterr().err
+    assert said.endswith(f"\nstopped and saved; go on with: python train.py --resume {run}\n")
+    assert RunFolder(run).was_saved
+
+
+def test_an_interrupt_while_everything_is_imported_is_one_word() -> None:
+    lines = (
+        "import runpy, sys",
+        "class Stop:",
+        "    def find_spec(self, name, *_):",
+        "        if name == 'baselines': raise KeyboardInterrupt",
+        "sys.meta_path.insert(0, Stop())",
+        "runpy.run_path('train.py', run_name='__main__')",
+    )
+    root = Path(train.__file__).parent
+    ended = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (130, "stopped\n")
 
 
 def test_errors_are_of_the_one_family() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -27,7 +28,8 @@ from agents.callbacks import Keeper
 from agents.es import EvolutionConfig
 from agents.run_folder import RunFolder
 from agents.settings import ALGORITHMS, GradientConfig, TrainSettings
-from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.errors import ConfigError
+from prema_gym.hardware.toml_io import write_toml
 from prema_gym.simulator.observation import NUM_COLUMNS
 from prema_gym.workloads.catalog import Catalog
 from tests.agents.conftest import tables
@@ -144,6 +146,8 @@ def test_a_resumed_run_goes_on_where_it_stopped(
     assert all((folder.checkpoints / name).read_bytes() == contents[name] for name in kept)
     starts = json.loads((run / "run.json").read_text())["starts"]
     assert [start["timesteps"] for start in starts] == [0, int(before[-1]["timesteps"])]
+    spent = [float(row["wall_s"]) for row in after]
+    assert spent == sorted(spent)
     for tag, points in scalars(run).items():
         axis = [step for step, _ in points]
         assert axis == sorted(axis), tag
@@ -307,11 +311,11 @@ def test_a_run_stopped_before_it_was_saved_starts_over(
         RunFolder.create(tmp_path / name, small(algo, tiny_toml))
         again(tmp_path / name)
         starts = json.loads((tmp_path / name / "run.json").read_text())["starts"]
-        assert [start["timesteps"] for start in starts] == [0]
+        assert [start["timesteps"] for start in starts] == [0, 0]
     assert np.array_equal(weights_of(tmp_path / "resumed"), weights_of(tmp_path / "anew"))
     # A setting that was refused once does not stand in the way of a better one.
-    with pytest.raises(ConfigError, match="workloads"):
-        training.train(tmp_path / "refused", small("es", tiny_toml, num_envs=1))
+    with pytest.raises(ConfigError, match="device"):
+        training.train(tmp_path / "refused", small("a2c", tiny_toml, device="nonsense"))
     training.train(tmp_path / "refused", small("es", tiny_toml))
 
 
@@ -319,8 +323,8 @@ def test_a_run_stopped_before_it_was_saved_starts_over(
     ("file", "message"),
     [
         ("evaluations.csv", "is damaged: its last line"),
-        ("run.json", "is damaged"),
-        ("last.state", "damag"),
+        ("run.json", r"/run\.json is damaged"),
+        ("last.state", r"/last\.state is damaged"),
     ],
 )
 @pytest.mark.parametrize("algo", ["es", "ppo"])
@@ -334,6 +338,18 @@ def test_half_a_file_of_a_run_is_one_clear_line(
     with pytest.raises(ConfigError, match=message) as error:
         training.resume(run, timesteps=1024)
     assert "\n" not in str(error.value)
+
+
+def test_a_state_with_damage_inside_names_the_file(tiny_toml: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    training.train(run, small("a2c", tiny_toml))
+    folder = RunFolder(run)
+    whole = pickle.loads(folder.load_state())
+    for name, value in (("model", b"none"), ("torch", b"short"), ("numpy", 3), ("episodes", {})):
+        folder.save_state(pickle.dumps(whole | {name: value}))
+        with pytest.raises(ConfigError, match=r"/last\.state is damaged") as error:
+            training.resume(run, timesteps=1024)
+        assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("content", [b"5\n", b"[]\n", b"\xff\n", b""])
@@ -387,11 +403,37 @@ def test_a_line_that_is_no_evaluation_is_named(tiny_toml: Path, tmp_path: Path) 
         ({"gradient": {"policy": "cnn"}}, "unknown policy 'cnn'"),
         ({"algo": "es", "gradient": {"policy": "mlp"}}, "policy 'mlp' does nothing with algo 'es'"),
         ({"algo": "es", "device": "cuda"}, "device 'cuda' does nothing with algo 'es'"),
+        ({"num_envs": 4}, "num_envs is what a candidate plays: .* workloads ≥ 8, given 14 and 4"),
+        ({"evolution": {"sigma": -1.0}}, r", \[evolution\]: sigma must be positive and finite"),
+        ({"evolution": {"ceiling": 0}}, r", \[evolution\]: ceiling must be positive, given 0"),
+        (
+            {"gradient": {"learning_rate": float("inf")}},
+            "learning_rate must be positive and finite",
+        ),
+        ({"evolution": {"sigma": "big"}}, r", \[evolution\]: sigma must be a number, given 'big'"),
+        ({"evolution": {"hidden": 0}}, r", \[evolution\]: hidden must be a whole number from 1"),
+        ({"evolution": {"population": 8.5}}, "population must be a whole number, given 8.5"),
+        ({"evolution": {"floor_weight": float("nan")}}, "floor_weight must be a number, given nan"),
+        ({"evolution": 5}, "evolution must be a table, given 5"),
+        ({"gradient": {"policy": 3}}, r", \[gradient\]: policy must be text in quotes, given 3"),
+        ({"gradient": {"readers": 0}}, r", \[gradient\]: readers must be a whole number from 1"),
+        ({"gradient": {"critic_width": 0}}, r", \[gradient\]: critic_width must be at least 1"),
+        ({"gradient": {"gamma": True}}, r", \[gradient\]: gamma must be a number, given True"),
+        ({"gradient": {"hyper": 5}}, r", \[gradient\]: hyper must be a table, given 5"),
+        ({"gradient": {"emphasis": {"sla": "x"}}}, "emphasis must be a table of numbers, given"),
+        ({"algo": 3}, "algo must be text in quotes, given 3"),
+        ({"seed": True}, "seed must be a whole number, given True"),
     ],
 )
-def test_wrong_settings_say_what_is_wrong(change: dict[str, object], message: str) -> None:
-    with pytest.raises((ConfigError, UnknownNameError), match=message):
-        TrainSettings.from_dict(change)
+def test_wrong_settings_say_what_is_wrong_and_in_which_file(
+    change: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.toml"
+    write_toml(path, change)
+    with pytest.raises(ConfigError, match=message) as error:
+        TrainSettings.from_toml(path)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_device_that_is_not_there_is_refused(tiny_toml: Path, tmp_path: Path) -> None:
@@ -399,6 +441,26 @@ def test_a_device_that_is_not_there_is_refused(tiny_toml: Path, tmp_path: Path) 
         with pytest.raises(ConfigError, match=f"device '{device}' cannot be used here") as error:
             training.train(tmp_path / device, small("a2c", tiny_toml, device=device))
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("algo", "hyper"),
+    [
+        ("ppo", {"n_step": 3}),
+        ("ppo", {"n_steps": "x"}),
+        ("ppo", {"n_steps": 0}),
+        ("ppo", {"batch_size": 0}),
+        ("dqn", {"train_freq": "x"}),
+    ],
+)
+def test_arguments_that_sb3_refuses_are_one_line_that_says_where(
+    algo: str, hyper: dict[str, Any], tiny_toml: Path, tmp_path: Path
+) -> None:
+    settings = small(algo, tiny_toml, gradient=GradientConfig(hyper=hyper))
+    message = rf"{tmp_path}/run/config\.toml: \[gradient\.hyper\] does not suit {algo}: \w*"
+    with pytest.raises(ConfigError, match=message) as error:
+        training.train(tmp_path / "run", settings)
+    assert "\n" not in str(error.value)
 
 
 def test_a_folder_with_other_things_is_left_alone(tiny_toml: Path, tmp_path: Path) -> None:
