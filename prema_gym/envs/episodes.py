@@ -16,11 +16,12 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from prema_gym._cpus import num_cpus
+from prema_gym._jit import direct
 from prema_gym.envs.ledger import Ledger, LedgerState, Restarts
 from prema_gym.envs.records import Records, copy_records
 from prema_gym.envs.settings import EnvSettings, whole_number
 from prema_gym.envs.sources import Drawn, Source, given_source, source_from_options
-from prema_gym.envs.totals import Payment
+from prema_gym.envs.totals import Payment, find_ended
 from prema_gym.errors import ConfigError, IllegalActionError
 from prema_gym.metrics import IntArray
 from prema_gym.simulator.observation import COLUMNS
@@ -43,7 +44,6 @@ class Step(NamedTuple):
 
     payment: Payment  # rewards and flags of every copy, in arrays of this step alone
     ended: IntArray  # (K,) copies whose episode ended in this step
-    ended_mask: NDArray[np.bool_]  # (B,) the same as a mask; only where K > 0
 
 
 class EpisodesState(NamedTuple):
@@ -69,7 +69,7 @@ class Episodes:
         simulator: The simulations; its arrays are the engine's own memory.
         rngs: One generator a copy.
         over: bool (B,), True where an episode has ended and awaits its reset.
-        num_over: How many are over.
+        waiting: int64 (K,), which are.
     """
 
     def __init__(
@@ -91,7 +91,9 @@ class Episodes:
         self._nobody = Restarts(empty_arrays(1, 1), _NOBODY)
         self.rngs: list[np.random.Generator] = []
         self.over = np.zeros(self.num_envs, np.bool_)
-        self.num_over = 0
+        self.waiting = _NOBODY
+        self._rows = np.empty((2, self.num_envs), np.int64)
+        self._find_ended: Any = None
         self.ms_per_cycle = 1e3 / self.catalog.hardware.clock_hz
         self.everyone: IntArray = np.arange(self.num_envs)
 
@@ -134,9 +136,9 @@ class Episodes:
             self.simulator.renew_tables()
         self.simulator.load_arrays(workloads, rows)
         self.ledger.open(rows)
-        if self.num_over:
+        if self.waiting.size:
             self.over[rows] = False
-            self.num_over = int(np.count_nonzero(self.over))
+            self.waiting = np.flatnonzero(self.over)
 
     def step(self, actions: IntArray, restart: IntArray = _NOBODY) -> Step:
         """Take one decision in every copy and play to the next.
@@ -160,17 +162,21 @@ class Episodes:
         restarts = self._nobody
         if restart.size:
             restarts = Restarts(self._source.workloads(restart, self.rngs), restart)
-        ended, new = _NOBODY, self.over
         self.simulator.make_room()
         num_over = self.ledger.play(self.simulator, actions, payment, restarts)
-        if num_over or self.num_over:
-            over = payment.terminated | payment.truncated
-            if num_over > self.num_over - restart.size:  # who was over and did not restart still is
-                new = over & ~self.over
-                ended = np.flatnonzero(new)
-            self.over, self.num_over = over, num_over
+        ended, waiting, over = _NOBODY, _NOBODY, self.over
+        if num_over or self.waiting.size:
+            over = np.empty(self.num_envs, np.bool_)
+            arguments = (payment.over, self.over, over, *self._rows)
+            if self._find_ended is None:
+                self._find_ended = direct(find_ended, *arguments)
+            num_ended = self._find_ended(*arguments)
+            ended = self._rows[0, :num_ended].copy()
+            waiting = ended if num_ended == num_over else self._rows[1, :num_over].copy()
         self.ledger.add_others(self.simulator, payment, ended, restart)
-        return Step(payment, ended, new)
+        # Last: where a user's reward failed, these episodes end in the next step.
+        self.over, self.waiting = over, waiting
+        return Step(payment, ended)
 
     def checked_actions(self, actions: ArrayLike) -> IntArray:
         """Return actions as int64 (B,).
@@ -285,7 +291,7 @@ class Episodes:
         self.simulator = simulator
         self.ledger.set_state(totals)
         self.over = over.copy()
-        self.num_over = int(self.over.sum())
+        self.waiting = np.flatnonzero(self.over)
 
     def _resize(self, max_tasks: int) -> None:
         """Make room for longer workloads, keeping every copy where it is."""

@@ -157,6 +157,36 @@ def step_and_pay(job: Job, first: int, last: int) -> int:
 
 
 @in_place
+def find_ended(
+    flags: BoolArray, before: BoolArray, after: BoolArray, ended: IntArray, waiting: IntArray
+) -> int:
+    """Find the copies whose episode ended in a step, and all that await their reset.
+
+    Args:
+        flags: bool (2, B), `Payment.over`.
+        before: bool (B,), who was over before the step.
+        after: bool (B,), written: who is now.
+        ended: int64 (B,), its first elements written: who is now and was not.
+        waiting: int64 (B,), likewise: who is now.
+
+    Returns:
+        How many ended.
+    """
+    num_ended = 0
+    num_waiting = 0
+    for b in range(before.shape[0]):
+        over = flags[TERMINATED_ROW, b] or flags[TRUNCATED_ROW, b]
+        after[b] = over
+        if over:
+            waiting[num_waiting] = b
+            num_waiting += 1
+            if not before[b]:
+                ended[num_ended] = b
+                num_ended += 1
+    return num_ended
+
+
+@in_place
 def draw_lines(
     record: np.void,
     tasks: NDArray[np.void],

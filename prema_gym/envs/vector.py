@@ -215,7 +215,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
     ) -> tuple[Observations, Floats, Flags, Flags, dict[str, Any]]:
         """Next-step autoreset: copies that ended one step ago start anew in this one."""
         episodes = self._episodes
-        restart = np.flatnonzero(episodes.over) if episodes.num_over else _NOBODY
+        restart = episodes.waiting
         step = episodes.step(actions, restart)
         payment = step.payment
         infos = self._infos(step, without=restart)
@@ -234,7 +234,9 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
     ) -> tuple[Observations, Floats, Flags, Flags, dict[str, Any]]:
         """Same-step autoreset: copies that end start anew at once."""
         episodes = self._episodes
-        step = episodes.step(actions)
+        # Nobody waits, but for copies whose end an error or interrupt kept from being dealt with.
+        restart = episodes.waiting
+        step = episodes.step(actions, restart)
         payment, ended = step.payment, step.ended
         finals: dict[str, Any] = {}
         if ended.size:
@@ -243,7 +245,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
             payment.rise[:, ended] = 0.0
             payment.now_ms[ended] = episodes.now_ms(ended)
             payment.illegal_actions[ended] = 0
-        infos = self._infos(step, without=ended)
+        infos = self._infos(step, without=np.union1d(ended, restart) if restart.size else ended)
         infos.update(finals)
         return (
             self._observations(),
@@ -306,9 +308,9 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         )
         return {
             "final_obs": final_obs,
-            "_final_obs": step.ended_mask.copy(),
+            "_final_obs": _mask(num_envs, ended),
             "final_info": info,
-            "_final_info": step.ended_mask.copy(),
+            "_final_info": _mask(num_envs, ended),
         }
 
 
@@ -317,10 +319,16 @@ def _ending(num_envs: int, step: Step, records: Records) -> dict[str, Any]:
     rows = step.ended
     return {
         "episode_metrics": OnDemand(lambda: spread(num_envs, rows, records.metrics())),
-        "_episode_metrics": step.ended_mask.copy(),
+        "_episode_metrics": _mask(num_envs, rows),
         "tasks": OnDemand(lambda: spread(num_envs, rows, records.task_arrays())),
-        "_tasks": step.ended_mask.copy(),
+        "_tasks": _mask(num_envs, rows),
     }
+
+
+def _mask(num_envs: int, rows: IntArray) -> Flags:
+    mask = np.zeros(num_envs, np.bool_)
+    mask[rows] = True
+    return mask
 
 
 def _autoreset_mode(given: AutoresetMode | str) -> AutoresetMode:
@@ -342,4 +350,7 @@ def _seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int |
         raise ConfigError(
             f"{len(seed)} seeds for {num_envs} copies: give one a copy, or one number"
         )
+    for own in seed:
+        if own is not None and (isinstance(own, bool) or not isinstance(own, int | np.integer)):
+            raise ConfigError(f"a seed is a whole number or None, got {own!r} in {seed!r}")
     return [None if own is None else int(own) for own in seed]

@@ -515,3 +515,60 @@ def test_equal_seeds_draw_equal_workloads_in_a_batch() -> None:
     _, _, _, truncated, infos = envs.step(np.zeros(4, int))
     assert truncated.all()
     np.testing.assert_array_equal(infos["tasks"]["profile"], drawn.profile)
+
+
+def step_often(envs: PremaNPUVectorEnv) -> int:
+    """Take 2 000 steps; return how many episodes ended."""
+    return sum(int(envs.step(np.zeros(envs.num_envs, np.int64))[2].sum()) for _ in range(2000))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_error_as_an_episode_ends_loses_no_end(mode: AutoresetMode) -> None:
+    failed: list[int] = []
+
+    def fails_once(simulator: Any) -> Any:
+        if simulator.done.any() and not failed:
+            failed.append(1)
+            raise RuntimeError("not now")
+        return -simulator.env["now_cycles"] / 1e6
+
+    envs = vector(4, reward=fails_once, autoreset_mode=mode)
+    envs.reset(seed=0)
+    with pytest.raises(RuntimeError, match="not now"):
+        step_often(envs)
+    stands = envs._episodes.simulator.done.copy()
+    _, _, terminated, truncated, infos = envs.step(np.zeros(4, np.int64))
+    assert (terminated | truncated)[stands].all()
+    key = "_episode_metrics" if mode is AutoresetMode.NEXT_STEP else "_final_info"
+    assert infos[key][stands].all()
+    assert step_often(envs) > 40
+
+
+def test_an_interrupt_before_a_reset_leaves_no_copy_standing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    envs = vector(4, autoreset_mode=AutoresetMode.SAME_STEP)
+    envs.reset(seed=0)
+
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(envs._episodes, "reset", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        step_often(envs)
+    monkeypatch.undo()
+    stands = envs._episodes.simulator.done.copy()
+    assert stands.any()
+    observations, rewards, terminated, truncated, infos = envs.step(np.zeros(4, np.int64))
+    # They start anew, for nothing.
+    assert not (terminated | truncated)[stands].any()
+    assert not rewards[stands].any()
+    assert not infos["_reward_terms"][stands].any()
+    assert observations[stands].any(axis=(1, 2)).all()
+    assert (infos["now_ms"][stands] < 20).all()
+
+
+@pytest.mark.parametrize("seed", [1.5, "abc", [1, 1.7, 3], np.array([1.5, 2, 3]), ["1", "2", "3"]])
+def test_seeds_are_whole_numbers(seed: Any) -> None:
+    with pytest.raises(ConfigError, match=r"seed (must be|is) a whole number"):
+        vector(3).reset(seed=seed)
