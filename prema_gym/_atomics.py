@@ -29,10 +29,45 @@ _PAUSES = {
 }
 """The instruction for loops that wait, by `platform.machine()`; elsewhere they do without."""
 
-# Every function below is made by Numba from a typing function, which returns the signature and how
-# to generate the code; Numba compares the names of its arguments with those of the caller's.
+# Numba makes each function from one that gives its signature and how to generate its code. It
+# compares argument names, so those that work on a word have two forms, without and with a value.
 Generator = Callable[..., Any]
 cgutils: Any = _cgutils  # untyped
+
+
+def _on_word(code: Callable[[Any, Any], Any], result: types.Type) -> Any:  # noqa: ANN401
+    """Make ``f(words, index)`` from what generates its code, given a builder and the word."""
+
+    def typed(
+        typing_context: object, words: types.Array, index: types.Integer
+    ) -> tuple[Any, Generator]:
+        del typing_context, index
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+            value = code(builder, _word(context, builder, signature, arguments))
+            return context.get_dummy_value() if value is None else value
+
+        return result(words, types.intp), generate
+
+    return intrinsic(typed)
+
+
+def _on_word_by_value(code: Callable[[Any, Any, Any], Any], result: types.Type) -> Any:  # noqa: ANN401
+    """Make ``f(words, index, value)`` likewise."""
+
+    def typed(
+        typing_context: object, words: types.Array, index: types.Integer, value: types.Integer
+    ) -> tuple[Any, Generator]:
+        del typing_context, index, value
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+            word = _word(context, builder, signature, arguments)
+            value = code(builder, word, arguments[2])
+            return context.get_dummy_value() if value is None else value
+
+        return result(words, types.intp, types.int64), generate
+
+    return intrinsic(typed)
 
 
 def _word(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
@@ -41,119 +76,67 @@ def _word(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  #
     return builder.gep(words.data, [arguments[1]])
 
 
-def _look(
-    typing_context: object, words: types.Array, index: types.Integer
-) -> tuple[Any, Generator]:
-    del typing_context
+def _alone(code: Callable[[Any], None]) -> Any:  # noqa: ANN401
+    """Make ``f()``."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
-        word = _word(context, builder, signature, arguments)
-        return builder.load_atomic(word, "seq_cst", _WORD_BYTES)
+    def typed(typing_context: object) -> tuple[Any, Generator]:
+        del typing_context
 
-    return types.int64(words, types.intp), generate
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+            del signature, arguments
+            code(builder)
+            return context.get_dummy_value()
 
+        return types.void(), generate
 
-def _publish(
-    typing_context: object, words: types.Array, index: types.Integer, value: types.Integer
-) -> tuple[Any, Generator]:
-    del typing_context
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
-        word = _word(context, builder, signature, arguments)
-        builder.store_atomic(arguments[2], word, "seq_cst", _WORD_BYTES)
-        return context.get_dummy_value()
-
-    return types.void(words, types.intp, types.int64), generate
+    return intrinsic(typed)
 
 
-def _add(
-    typing_context: object, words: types.Array, index: types.Integer, value: types.Integer
-) -> tuple[Any, Generator]:
-    del typing_context
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
-        word = _word(context, builder, signature, arguments)
-        return builder.atomic_rmw("add", word, arguments[2], "seq_cst")
-
-    return types.int64(words, types.intp, types.int64), generate
+def _look(builder: Any, word: Any) -> Any:  # noqa: ANN401
+    return builder.load_atomic(word, "seq_cst", _WORD_BYTES)
 
 
-def _pause(typing_context: object) -> tuple[Any, Generator]:
-    del typing_context
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
-        del signature, arguments
-        name, numbers = _PAUSES.get(platform.machine(), ("", ()))
-        if name:
-            constants = [_NUMBER(number) for number in numbers]
-            kind = ir.FunctionType(ir.VoidType(), [constant.type for constant in constants])
-            builder.call(cgutils.get_or_insert_function(builder.module, kind, name), constants)
-        return context.get_dummy_value()
-
-    return types.void(), generate
+def _publish(builder: Any, word: Any, value: Any) -> None:  # noqa: ANN401
+    builder.store_atomic(value, word, "seq_cst", _WORD_BYTES)
 
 
-def _call(builder: Any, name: str, *arguments: Any) -> None:  # noqa: ANN401
-    """Call a function of the C library that returns an int."""
-    kind = ir.FunctionType(ir.IntType(32), [argument.type for argument in arguments])
+def _add(builder: Any, word: Any, value: Any) -> Any:  # noqa: ANN401
+    return builder.atomic_rmw("add", word, value, "seq_cst")
+
+
+def _call(builder: Any, name: str, *arguments: Any, result: ir.Type = _NUMBER) -> None:  # noqa: ANN401
+    """Call a function by its name: of LLVM, or of the C library."""
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
     builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
 
 
-def _make_bed(
-    typing_context: object, words: types.Array, index: types.Integer
-) -> tuple[Any, Generator]:
-    del typing_context
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
-        if sys.platform == "linux":
-            bed = builder.bitcast(_word(context, builder, signature, arguments), _POINTER)
-            _call(builder, "sem_init", bed, _NUMBER(0), _NUMBER(0))
-        return context.get_dummy_value()
-
-    return types.void(words, types.intp), generate
+def _pause(builder: Any) -> None:  # noqa: ANN401
+    name, numbers = _PAUSES.get(platform.machine(), ("", ()))
+    if name:
+        _call(builder, name, *(_NUMBER(number) for number in numbers), result=ir.VoidType())
 
 
-def _sleep(
-    typing_context: object, words: types.Array, index: types.Integer
-) -> tuple[Any, Generator]:
-    del typing_context
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
-        if sys.platform == "linux":
-            bed = builder.bitcast(_word(context, builder, signature, arguments), _POINTER)
-            _call(builder, "sem_wait", bed)
-        elif sys.platform == "win32":
-            _call(builder, "Sleep", _NUMBER(1))  # [ms]
-        else:
-            _call(builder, "usleep", _NUMBER(1000))
-        return context.get_dummy_value()
-
-    return types.void(words, types.intp), generate
+def _give_way(builder: Any) -> None:  # noqa: ANN401
+    _call(builder, "SwitchToThread" if sys.platform == "win32" else "sched_yield")
 
 
-def _wake(
-    typing_context: object, words: types.Array, index: types.Integer
-) -> tuple[Any, Generator]:
-    del typing_context
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
-        if sys.platform == "linux":
-            bed = builder.bitcast(_word(context, builder, signature, arguments), _POINTER)
-            _call(builder, "sem_post", bed)
-        return context.get_dummy_value()
-
-    return types.void(words, types.intp), generate
+def _make_bed(builder: Any, word: Any) -> None:  # noqa: ANN401
+    if sys.platform == "linux":
+        _call(builder, "sem_init", builder.bitcast(word, _POINTER), _NUMBER(0), _NUMBER(0))
 
 
-def _give_way(typing_context: object) -> tuple[Any, Generator]:
-    del typing_context
+def _sleep(builder: Any, word: Any) -> None:  # noqa: ANN401
+    if sys.platform == "linux":
+        _call(builder, "sem_wait", builder.bitcast(word, _POINTER))
+    elif sys.platform == "win32":
+        _call(builder, "Sleep", _NUMBER(1))  # [ms]
+    else:
+        _call(builder, "usleep", _NUMBER(1000))
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ANN401
-        del signature, arguments
-        _call(builder, "SwitchToThread" if sys.platform == "win32" else "sched_yield")
-        return context.get_dummy_value()
 
-    return types.void(), generate
+def _wake(builder: Any, word: Any) -> None:  # noqa: ANN401
+    if sys.platform == "linux":
+        _call(builder, "sem_post", builder.bitcast(word, _POINTER))
 
 
 def _address_of(typing_context: object, value: types.Type) -> tuple[Any, Generator]:
@@ -179,29 +162,29 @@ def _value_at(
     return like(types.int64, like), generate
 
 
-look: Any = intrinsic(_look)
+look = _on_word(_look, types.int64)
 """``look(words, index)``: read a word of an int64 array that other threads write."""
 
-publish: Any = intrinsic(_publish)
+publish = _on_word_by_value(_publish, types.void)
 """``publish(words, index, value)``: write a word for other threads to look at."""
 
-add: Any = intrinsic(_add)
+add = _on_word_by_value(_add, types.int64)
 """``add(words, index, value)``: add to a word; returns what it was before. No two see the same."""
 
-pause: Any = intrinsic(_pause)
+pause = _alone(_pause)
 """``pause()``: let the processor rest for a moment, in a loop that waits."""
 
-give_way: Any = intrinsic(_give_way)
+give_way = _alone(_give_way)
 """``give_way()``: let another thread have this processor, if one waits for it."""
 
-make_bed: Any = intrinsic(_make_bed)
+make_bed = _on_word(_make_bed, types.void)
 """``make_bed(words, index)``: make `BED_WORDS` words, all 0, a place to sleep, once."""
 
-sleep: Any = intrinsic(_sleep)
+sleep = _on_word(_sleep, types.void)
 """``sleep(words, index)``: sleep until woken there; the caller looks whether there is a reason to
 get up. Elsewhere than on Linux, which has semaphores without names, a millisecond at most."""
 
-wake: Any = intrinsic(_wake)
+wake = _on_word(_wake, types.void)
 """``wake(words, index)``: end the sleep of one thread there, or its next one."""
 
 address_of: Any = intrinsic(_address_of)
