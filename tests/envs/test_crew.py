@@ -14,8 +14,7 @@ import numba
 import numpy as np
 import pytest
 
-from prema_gym import _atomics as atomics
-from prema_gym._jit import COMPILED, in_place
+from prema_gym._jit import COMPILED
 from prema_gym.envs import PremaNPUVectorEnv, crew, episodes
 from prema_gym.envs.crew import ASLEEP, CLAIM, SEAT, SEATS, Crew, Helper, Plan, claim
 from tests.envs.helpers import SETTINGS, random_legal, vector
@@ -48,40 +47,6 @@ def crew_of(envs: PremaNPUVectorEnv) -> Crew:
 
 def sleepers(envs: PremaNPUVectorEnv) -> int:
     return int(crew_of(envs)._words[SEATS + ASLEEP :: SEAT].sum())
-
-
-@in_place
-def add_many(words: Any, times: int) -> int:
-    last = 0
-    for _ in range(times):
-        last = atomics.add(words, 1, 2)
-    return last
-
-
-@in_place
-def through_memory(words: Any, pair: Any) -> Any:
-    address = atomics.address_of(pair)
-    atomics.publish(words, 0, address)
-    atomics.pause()
-    return atomics.value_at(atomics.look(words, 0), pair)[1] + words[1]
-
-
-def test_no_addition_is_lost() -> None:
-    words = np.zeros(2, np.int64)
-    times = 200_000
-    assert add_many(words, 1) == 0  # compiled before the threads start
-    threads = [threading.Thread(target=add_many, args=(words, times)) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert words.tolist() == [0, 2 + 4 * times * 2]
-
-
-def test_a_value_comes_back_from_its_address() -> None:
-    words = np.array([0, 40], np.int64)
-    assert through_memory(words, (True, 2.5)) == 42.5
-    assert words[0] != 0
 
 
 @pytest.mark.parametrize(("num_chunks", "threads"), [(1, 1), (7, 2), (16, 3), (5, 5), (9, 4)])
