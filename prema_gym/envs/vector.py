@@ -188,6 +188,11 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         simulator = self._episodes.simulator
         return tuple(self._renderer.render(simulator, i) for i in range(self.num_envs))
 
+    def __del__(self) -> None:
+        # Gymnasium closes here, and closing waits for threads, which a collection must not: it can
+        # run anywhere. They go home by themselves (`crew`).
+        pass
+
     def __copy__(self) -> PremaNPUVectorEnv:
         return deepcopy(self)
 
