@@ -213,7 +213,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         if not episodes.rngs:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         self._action[0] = self._checked(action)
-        payment, ended = episodes.step(self._action)
+        payment, ended, _ = episodes.step(self._action, restart=False)
         info = self._info()
         rises = payment.rise[:, 0].tolist()
         info["reward_terms"] = dict(zip(episodes.ledger.names, rises, strict=True))

@@ -44,6 +44,7 @@ class Step(NamedTuple):
 
     payment: Payment  # rewards and flags of every copy, in arrays of this step alone
     ended: IntArray  # (K,) copies whose episode ended in this step
+    restarted: IntArray  # copies that started anew in place of a decision
 
 
 class EpisodesState(NamedTuple):
@@ -94,6 +95,7 @@ class Episodes:
         self.waiting = _NOBODY
         self._rows = np.empty((2, self.num_envs), np.int64)
         self._find_ended: Any = None
+        self._whole = True  # no step or reset was broken off by an error or interrupt
         self.ms_per_cycle = 1e3 / self.catalog.hardware.clock_hz
         self.everyone: IntArray = np.arange(self.num_envs)
 
@@ -132,36 +134,44 @@ class Episodes:
         if source.max_tasks > self.simulator.max_tasks:
             self._resize(source.max_tasks)
         workloads = source.workloads(rows, self.rngs)
+        whole, self._whole = self._whole, False
         if self.fresh and rows.size == self.num_envs:
             self.simulator.renew_tables()
-        self.simulator.load_arrays(workloads, rows)
         self.ledger.open(rows)
+        self.simulator.load_arrays(workloads, rows)
         if self.waiting.size:
             self.over[rows] = False
             self.waiting = np.flatnonzero(self.over)
+        self._whole = whole or rows.size == self.num_envs
 
-    def step(self, actions: IntArray, restart: IntArray = _NOBODY) -> Step:
+    def step(self, actions: IntArray, *, restart: bool = True) -> Step:
         """Take one decision in every copy and play to the next.
 
-        Copies that are over get reward 0; they stay as they are, or start anew if named. A copy
-        that never had a decision to take (its workload was over before one came up) ends in its
-        first step.
+        Copies that are over get reward 0; they start anew, or stay as they are. A copy that never
+        had a decision to take (its workload was over before one came up) ends in its first step.
 
         Args:
             actions: int64 (B,), contiguous, from :meth:`checked_actions`.
-            restart: int64 (K,), copies that are over and start a new episode in this step.
+            restart: Whether copies that are over start a new episode in this step.
 
         Raises:
             IllegalActionError: With ``strict``, an illegal action in a copy that is not over.
         """
+        if not self._whole:
+            # Who started anew in the step that was broken off is over no longer; who ended in it
+            # is not over yet, so that it does in this one.
+            self.over = self.over & self.simulator.done
+            self.waiting = np.flatnonzero(self.over)
         if self.settings.strict:
             self._refuse_illegal(actions)
         if self.fresh:
             self.simulator.renew_tables()
         payment = self.ledger.new_payment()
-        restarts = self._nobody
-        if restart.size:
-            restarts = Restarts(self._source.workloads(restart, self.rngs), restart)
+        rows, restarts = _NOBODY, self._nobody
+        if restart and self.waiting.size:
+            rows = self.waiting
+            restarts = Restarts(self._source.workloads(rows, self.rngs), rows)
+        self._whole = False
         self.simulator.make_room()
         num_over = self.ledger.play(self.simulator, actions, payment, restarts)
         ended, waiting, over = _NOBODY, _NOBODY, self.over
@@ -170,13 +180,13 @@ class Episodes:
             arguments = (payment.over, self.over, over, *self._rows)
             if self._find_ended is None:
                 self._find_ended = direct(find_ended, *arguments)
-            num_ended = self._find_ended(*arguments)
+            num_ended, num_waiting = self._find_ended(*arguments)
             ended = self._rows[0, :num_ended].copy()
-            waiting = ended if num_ended == num_over else self._rows[1, :num_over].copy()
-        self.ledger.add_others(self.simulator, payment, ended, restart)
-        # Last: where a user's reward failed, these episodes end in the next step.
+            waiting = ended if num_ended == num_waiting else self._rows[1, :num_waiting].copy()
+        self.ledger.add_others(self.simulator, payment, ended, rows)
         self.over, self.waiting = over, waiting
-        return Step(payment, ended)
+        self._whole = True
+        return Step(payment, ended, rows)
 
     def checked_actions(self, actions: ArrayLike) -> IntArray:
         """Return actions as int64 (B,).
@@ -292,6 +302,7 @@ class Episodes:
         self.ledger.set_state(totals)
         self.over = over.copy()
         self.waiting = np.flatnonzero(self.over)
+        self._whole = True
 
     def _resize(self, max_tasks: int) -> None:
         """Make room for longer workloads, keeping every copy where it is."""

@@ -120,8 +120,8 @@ class PremaNPUVecEnv(VecEnv):
         if self._actions is None or not self._episodes.rngs:
             raise gymnasium.error.ResetNeeded("call reset(), then step_async(), before step_wait()")
         episodes = self._episodes
-        # Nobody waits, but for copies whose end an interrupt kept from being dealt with.
-        step = episodes.step(self._actions, episodes.waiting)
+        # Restarted are only copies whose reset an error or interrupt kept from happening.
+        step = episodes.step(self._actions)
         self._actions = None
         infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
         if step.ended.size:

@@ -144,7 +144,7 @@ def step_and_pay(job: Job, first: int, last: int) -> int:
         num_over += record["status"] >= DONE
     for k in range(restart.shape[0]):
         b = restart[k]
-        if first <= b < last:
+        if first <= b < last and state.env[b]["status"] >= DONE:
             start_one(state, table, options, workload, k, b)
             lines[b, SINCE] = NONE
             reward[b] = 0.0
@@ -159,7 +159,7 @@ def step_and_pay(job: Job, first: int, last: int) -> int:
 @in_place
 def find_ended(
     flags: BoolArray, before: BoolArray, after: BoolArray, ended: IntArray, waiting: IntArray
-) -> int:
+) -> tuple[int, int]:
     """Find the copies whose episode ended in a step, and all that await their reset.
 
     Args:
@@ -170,7 +170,7 @@ def find_ended(
         waiting: int64 (B,), likewise: who is now.
 
     Returns:
-        How many ended.
+        How many ended, and how many wait.
     """
     num_ended = 0
     num_waiting = 0
@@ -183,7 +183,7 @@ def find_ended(
             if not before[b]:
                 ended[num_ended] = b
                 num_ended += 1
-    return num_ended
+    return num_ended, num_waiting
 
 
 @in_place

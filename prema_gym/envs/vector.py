@@ -220,10 +220,9 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
     ) -> tuple[Observations, Floats, Flags, Flags, dict[str, Any]]:
         """Next-step autoreset: copies that ended one step ago start anew in this one."""
         episodes = self._episodes
-        restart = episodes.waiting
-        step = episodes.step(actions, restart)
+        step = episodes.step(actions)
         payment = step.payment
-        infos = self._infos(step, without=restart)
+        infos = self._infos(step, without=step.restarted)
         if step.ended.size:
             infos.update(_ending(self.num_envs, step, episodes.records(step.ended)))
         return (
@@ -239,10 +238,9 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
     ) -> tuple[Observations, Floats, Flags, Flags, dict[str, Any]]:
         """Same-step autoreset: copies that end start anew at once."""
         episodes = self._episodes
-        # Nobody waits, but for copies whose end an error or interrupt kept from being dealt with.
-        restart = episodes.waiting
-        step = episodes.step(actions, restart)
-        payment, ended = step.payment, step.ended
+        # Restarted are only copies whose reset an error or interrupt kept from happening.
+        step = episodes.step(actions)
+        payment, ended, restarted = step
         finals: dict[str, Any] = {}
         if ended.size:
             finals = self._finals(step)
@@ -250,7 +248,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
             payment.rise[:, ended] = 0.0
             payment.now_ms[ended] = episodes.now_ms(ended)
             payment.illegal_actions[ended] = 0
-        infos = self._infos(step, without=np.union1d(ended, restart) if restart.size else ended)
+        infos = self._infos(step, without=np.union1d(ended, restarted) if restarted.size else ended)
         infos.update(finals)
         return (
             self._observations(),

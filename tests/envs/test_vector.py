@@ -544,6 +544,52 @@ def test_an_error_as_an_episode_ends_loses_no_end(mode: AutoresetMode) -> None:
     assert step_often(envs) > 40
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("late", [0, 1, 2, 5])
+@pytest.mark.parametrize("num_envs", [1, 2, 5])
+def test_an_error_in_any_step_leaves_a_sane_batch(
+    mode: AutoresetMode, late: int, num_envs: int
+) -> None:
+    """It fails so many steps after the first end: in the step that restarts the copy, say."""
+    fail: list[bool] = []
+
+    def minus_the_time(simulator: Any) -> Any:
+        if fail:
+            fail.clear()
+            raise ValueError("once")
+        return -simulator.env["now_cycles"] / 7e5  # ms
+
+    envs = vector(num_envs, reward=minus_the_time, autoreset_mode=mode)
+    rng = np.random.default_rng(late)
+    envs.reset(seed=1)
+
+    def step() -> Any:
+        return envs.step(random_legal(envs.action_masks(), rng))
+
+    while not step()[2].any():
+        pass
+    for _ in range(late):
+        step()
+    fail.append(True)
+    with pytest.raises(ValueError, match="once"):
+        step()
+    whole = np.zeros(num_envs, np.bool_)  # episodes that began after the failure
+    returns, ends = np.zeros(num_envs), np.zeros(num_envs, np.int64)
+    for _ in range(1500):
+        _, rewards, terminated, _, infos = step()
+        returns += rewards
+        for i in np.flatnonzero(terminated):
+            last = infos if mode is AutoresetMode.NEXT_STEP else infos["final_info"]
+            if whole[i]:
+                makespan = last["episode_metrics"]["makespan_ms"][i]
+                assert returns[i] == pytest.approx(-makespan, abs=1e-6)
+            whole[i], returns[i] = True, 0.0
+            ends[i] += 1
+        assert envs._episodes.waiting.tolist() == np.flatnonzero(envs._episodes.over).tolist()
+    # No copy stands, none is restarted again and again.
+    assert (ends > 5).all()
+
+
 def test_an_interrupt_before_a_reset_leaves_no_copy_standing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
