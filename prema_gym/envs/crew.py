@@ -25,6 +25,8 @@ import atexit
 import os
 import threading
 import weakref
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -202,18 +204,13 @@ class Crew:
         like = _hollow(job)
         help_until_home = direct(follow, *shared, 0, LOOKS, like)
         direct(make_beds, *shared)(*shared)
-        # Also when the crew is collected; who runs the collection does not wait.
-        self._send_home = weakref.finalize(self, direct(send_home, *shared), *shared)
-        _CREWS.add(self)
+        send_all_home = partial(direct(send_home, *shared), *shared)
         self._helpers = [
-            Helper(
-                target=help_until_home,
-                args=(*shared, seat, LOOKS, like),
-                name=f"prema-gym-{seat}",
-                daemon=True,  # `_wait_for_all` sees to its end
-            )
+            Helper(seat, partial(help_until_home, *shared, seat, LOOKS, like), send_all_home)
             for seat in range(1, threads)
         ]
+        # When the crew is collected; who runs the collection does not wait.
+        weakref.finalize(self, send_all_home)
         for helper in self._helpers:
             helper.start()
         self.process = os.getpid()
@@ -224,26 +221,38 @@ class Crew:
 
     def close(self) -> None:
         """Send the helpers home and wait until they are. Steps can go on without them."""
-        self._send_home()
         for helper in self._helpers:
-            helper.join()
+            helper.end()
 
 
 class Helper(threading.Thread):
-    """A thread that helps. It knows the crew's memory and not the crew, which can be collected."""
+    """A thread that helps. It knows the crew's memory and not the crew, which can be collected.
 
+    Args:
+        seat: Its number.
+        work: Returns when it is time to go home.
+        send_all_home: Makes that so, for the whole crew.
+    """
 
-_CREWS: weakref.WeakSet[Crew] = weakref.WeakSet()
+    def __init__(
+        self, seat: int, work: Callable[[], None], send_all_home: Callable[[], None]
+    ) -> None:
+        super().__init__(target=work, name=f"prema-gym-{seat}", daemon=True)
+        self._send_all_home = send_all_home
+
+    def end(self) -> None:
+        """See it home, whatever became of earlier attempts."""
+        self._send_all_home()
+        if self.ident is not None:  # None: an interrupt kept it from being started
+            self.join()
 
 
 @atexit.register
 def _wait_for_all() -> None:
     """See all helpers home: compiled code must not be unloaded under a thread."""
-    for crew in list(_CREWS):
-        crew.close()
     for thread in threading.enumerate():
-        if isinstance(thread, Helper):  # of a crew that was collected
-            thread.join()
+        if isinstance(thread, Helper):
+            thread.end()
 
 
 def _line_words(count: int) -> IntArray:

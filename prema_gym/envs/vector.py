@@ -196,9 +196,10 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
     def __copy__(self) -> PremaNPUVectorEnv:
         return deepcopy(self)
 
-    def close_extras(self, **kwargs: object) -> None:
-        """End the threads."""
+    def close(self, **kwargs: Any) -> None:  # noqa: ANN401 - as Gymnasium's
+        """End the threads. A later step starts them anew, so this counts each time."""
         self._episodes.close()
+        super().close(**kwargs)
 
     @property
     def np_random(self) -> Any:  # noqa: ANN401 - Gymnasium declares one generator here

@@ -162,12 +162,53 @@ def test_a_collection_waits_for_nobody(looks: int, monkeypatch: pytest.MonkeyPat
             helper.join()
 
 
-def test_a_closed_crew_starts_anew() -> None:
+def test_a_closed_crew_starts_anew_and_closes_again() -> None:
+    before = len(helpers())
     envs = vector(6, threads=2)
     envs.reset(seed=0)
+    for _ in range(3):
+        envs.step(np.zeros(6, np.int64))
+        assert len(helpers()) == before + 1
+        envs.close()
+        envs.close()
+        assert len(helpers()) == before
+
+
+@pytest.mark.parametrize("place", ["_send_all_home", "join"])
+def test_an_interrupt_while_closing_can_be_made_good(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    envs = vector(6, threads=3)
+    envs.reset(seed=0)
     envs.step(np.zeros(6, np.int64))
-    envs._episodes.close()
-    envs._episodes.close()
+    mine = crew_of(envs)._helpers
+
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    for helper in mine:
+        monkeypatch.setattr(helper, place, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        envs.close()
+    monkeypatch.undo()
+    envs.close()
+    assert not any(helper.is_alive() for helper in mine)
+
+
+def test_a_helper_that_never_started_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an interrupt in `Thread.start` leaves it."""
+    envs = vector(6, threads=3)
+    envs.reset(seed=0)
+
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Helper, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        envs.step(np.zeros(6, np.int64))
+    monkeypatch.undo()
+    idle = Helper(1, lambda: None, lambda: None)
+    idle.end()
     envs.step(np.zeros(6, np.int64))
     envs.close()
 
