@@ -80,9 +80,9 @@ def make_policy(name: str) -> Decider:
         if name == "path:" or not path.exists():
             raise ConfigError(f"{name} names no file or folder: give path:FOLDER or path:FILE")
         return agents.load(path)
-    file, _, member = name.rpartition(":")
-    if file.endswith(".py") or name.endswith(".py"):
-        return own_policy(Path(file or name), member if file else "")
+    file, colon, member = name.partition(".py:")
+    if colon or name.endswith(".py"):
+        return own_policy(Path(f"{file}.py" if colon else name), member)
     base, _, parameters = name.partition(":")
     optima = clairvoyant.names()
     everyone = (*baselines.names(), *agents.names(), *optima)

@@ -41,7 +41,7 @@ def own_policy(path: Path, name: str) -> Decider:
             raise ConfigError(f"{where} is {found!r}, which has no predict")
         try:
             found = found()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ConfigError(f"{where}() fails: {_in_one_line(error, path)}") from error
     try:
         mechanisms_of(found)
@@ -54,21 +54,26 @@ def _run_file(path: Path) -> ModuleType:
     """Run a Python file as a module; what lies beside it can be imported, as by ``python FILE``."""
     if not path.is_file():
         raise ConfigError(f"{path} is no file: give a policy of your own as FILE.py:NAME")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    name = f"{__name__}:{path.resolve()}"
+    if name in sys.modules:  # two policies of one file
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
+    sys.modules[name] = module  # dataclasses and pickles look for it there
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
         raise ConfigError(f"{path} cannot be run: {_in_one_line(error, path)}") from error
     return module
 
 
-def _in_one_line(error: Exception, path: Path) -> str:
+def _in_one_line(error: BaseException, path: Path) -> str:
     """What went wrong, and in which line of the user's file."""
     lines = [
         frame.lineno

@@ -22,7 +22,7 @@ from prema_gym.networks.layers import Embedding, Layer, Linear
 from prema_gym.networks.network import LayerList, Network, Phase, check_wiring
 from prema_gym.networks.pointwise import Elementwise, Maxout, Normalization, Softmax
 from prema_gym.networks.recurrent import GRUCell, LSTMCell
-from prema_gym.networks.registry import get, names, notes, register
+from prema_gym.networks.registry import full_name, get, names, notes, register
 from prema_gym.networks.tensor import Shape, Tensor, concat
 from prema_gym.networks.work import Gemm, VectorWork, Work
 
@@ -51,6 +51,7 @@ __all__ = [
     "Work",
     "check_wiring",
     "concat",
+    "full_name",
     "get",
     "is_file",
     "names",

@@ -2,11 +2,13 @@
 
 Scenarios, workload files and the command line know networks by name alone, so a name means one
 network for as long as the process lives: whatever was worked out for it stays true. A name that is
-a file's (``models/resnet18.onnx``) means what the file held when it was first asked for.
+a file's (``models/resnet18.onnx``) stands for its absolute path, and means what the file held when
+it was first asked for.
 """
 
 from __future__ import annotations
 
+import os
 import re
 
 from prema_gym.errors import ConfigError, UnknownNameError
@@ -32,7 +34,7 @@ def get(name: str, *, where: str = "") -> Network:
     Args:
         name: A name of the zoo, or of a network registered in this process, or a file whose name
             ends in ``.csv`` (SCALE-Sim table) or ``.onnx``, from the current folder. A file is
-            read once per process and then known by that name.
+            read once per process and then known by its absolute path.
         where: What the name came from, for the message.
 
     Raises:
@@ -40,7 +42,8 @@ def get(name: str, *, where: str = "") -> Network:
         ConfigError: The file cannot be read or imported.
         MissingExtraError: An ONNX file, and the package ``onnx`` is not installed.
     """
-    network = _NETWORKS.get(name) if isinstance(name, str) else None
+    known_as = full_name(name)
+    network = _NETWORKS.get(known_as) if isinstance(known_as, str) else None
     if network is not None:
         return network
     if not is_file(name):
@@ -49,14 +52,19 @@ def get(name: str, *, where: str = "") -> Network:
             "a network of your own: prema_gym.networks.register(network), in every process"
         )
         raise UnknownNameError("network", str(name), _NETWORKS, where, note=note)
-    imported = read_network(name, name=name)
-    _NOTES[name] = imported.notes
-    return _NETWORKS.setdefault(name, imported.network)
+    imported = read_network(name, name=known_as)
+    _NOTES[known_as] = imported.notes
+    return _NETWORKS.setdefault(known_as, imported.network)
 
 
 def notes(name: str) -> tuple[str, ...]:
     """What was skipped or assumed when a network's file was read; nothing for other networks."""
-    return _NOTES.get(name, ())
+    return _NOTES.get(full_name(name), ())
+
+
+def full_name(name: str) -> str:
+    """A network's name, or the absolute path of its file: the same from every folder."""
+    return os.path.realpath(name) if is_file(name) and name not in _NETWORKS else name
 
 
 def register(network: Network) -> None:

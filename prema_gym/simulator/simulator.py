@@ -73,6 +73,10 @@ def check_mechanisms(mechanisms: Sequence[str]) -> tuple[str, ...]:
     """
     if isinstance(mechanisms, str):
         mechanisms = (mechanisms,)
+    if not isinstance(mechanisms, Sequence):
+        raise ConfigError(
+            f"mechanisms must be names, given {mechanisms!r} (known: {', '.join(MECHANISMS)})"
+        )
     for name in mechanisms:
         if name not in MECHANISMS:
             raise UnknownNameError("mechanism", str(name), MECHANISMS)

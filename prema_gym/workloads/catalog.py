@@ -109,11 +109,12 @@ class Catalog:
             WorkloadError: It does not have the batch size or the input length.
         """
         names = self.scenario.networks
+        network = registry.full_name(network)
         if network not in names:
             raise UnknownNameError("network", network, names, f"scenario {self.scenario.name!r}")
         row = names.index(network)
         batches = self.scenario.batch_sizes
-        if batch not in batches:
+        if batch not in batches or isinstance(batch, bool):
             raise WorkloadError(
                 f"batch {batch!r} of {network!r} is not in the scenario (its batch_sizes: "
                 f"{', '.join(map(str, batches))})"

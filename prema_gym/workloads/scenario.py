@@ -213,21 +213,19 @@ class Scenario:
         if isinstance(data.get("trace"), str):
             data["trace"] = os.path.join(folder, data["trace"])
         if isinstance(data.get("networks"), list):
-            data["networks"] = [_found_from(folder, name) for name in data["networks"]]
+            data["networks"] = [
+                os.path.join(folder, name) if registry.is_file(name) else name
+                for name in data["networks"]
+            ]
         return cls.from_dict(data, where=os.fspath(path))
 
     def to_toml(self, path: str | os.PathLike[str]) -> None:
         """Write every field to a TOML file that `from_toml` reads back equal.
 
-        A relative path of a network's file is written as seen from the TOML file's folder, and is
-        equal again if that folder is named relative to the current one too.
-
         Raises:
             ConfigError: The file cannot be written; nothing is left behind.
         """
-        folder = os.path.dirname(path) or os.curdir
-        networks = [_seen_from(folder, name) for name in self.networks]
-        write_toml(path, self.to_dict() | {"networks": networks})
+        write_toml(path, self.to_dict())
 
     @property
     def _where(self) -> str:
@@ -238,10 +236,11 @@ class Scenario:
 
     def _check_networks(self) -> None:
         """Known names, none twice, and lengths only where there is a sequence."""
-        names = self._tuple("networks", self.networks)
-        for name in names:
+        given = self._tuple("networks", self.networks)
+        for name in given:
             registry.get(name, where=self._where)
-        self._set("networks", names)
+        names = tuple(map(registry.full_name, given))
+        self._set("networks", self._tuple("networks", names))
         self._set("lengths", self._tuple("lengths", self.lengths, empty=True))
         for model in self.lengths:
             if not isinstance(model, LengthModel):
@@ -319,18 +318,3 @@ class Scenario:
                 f"{name} of {self._where} must be from {low:g} to {_MOST_MS:g}, got {value!r}"
             )
         return float(value)
-
-
-def _found_from(folder: str, network: object) -> object:
-    """A network that is a file in ``folder``, as it is named from the current folder."""
-    if not isinstance(network, str) or not registry.is_file(network):
-        return network
-    path = os.path.join(folder, network)
-    return os.path.normpath(path) if os.path.isabs(path) else os.path.relpath(path)
-
-
-def _seen_from(folder: str, network: str) -> str:
-    """The other way round: a file named from the current folder, as ``folder`` sees it."""
-    if not registry.is_file(network) or os.path.isabs(network):
-        return network
-    return os.path.relpath(network, folder)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import reprlib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -109,7 +110,9 @@ def check_workload_type(given: object) -> None:
         ConfigError: It is neither a workload, nor a batch, nor the path of a file.
     """
     if not isinstance(given, Workload | WorkloadBatch | str | os.PathLike):
-        raise ConfigError(f"workload must be a Workload, a WorkloadBatch or a file, got {given!r}")
+        raise ConfigError(
+            f"workload must be a Workload, a WorkloadBatch or a file, got {reprlib.repr(given)}"
+        )
 
 
 def as_batch(given: WorkloadLike, catalog: Catalog) -> WorkloadBatch:
@@ -195,13 +198,13 @@ def _read_json(path: str) -> object:
         return dict(pairs)
 
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
         return json.loads(text, parse_constant=refuse, object_pairs_hook=each_once)
     except OSError as error:
         raise ConfigError(f"cannot read {path!r}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path!r} is not UTF-8 text") from error
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise ConfigError(f"{path!r} is not valid JSON: {error}") from error
 
 

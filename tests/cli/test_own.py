@@ -80,6 +80,7 @@ def test_what_is_no_policy_is_refused(file: Path, name: str, message: str) -> No
     [
         ("x = 1\ndef broken(:\n", r"cannot be run: SyntaxError: .*line 2"),
         ("x = 1\nimport no_such_thing\n", r"ModuleNotFoundError: .*no_such_thing' \(line 2\)"),
+        ("import sys\nsys.exit(3)\n", r"cannot be run: SystemExit: 3 \(line 2\)"),
     ],
 )
 def test_a_file_that_does_not_run_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -88,6 +89,21 @@ def test_a_file_that_does_not_run_is_refused(tmp_path: Path, text: str, message:
         own_policy(tmp_path / "bad.py", "Policy")
     with pytest.raises(ConfigError, match=r"nowhere.py is no file: give a policy of your own"):
         own_policy(tmp_path / "nowhere.py", "Policy")
+
+
+def test_an_ordinary_module_runs_once_as_one(tmp_path: Path) -> None:
+    """Dataclasses look their module up, and two policies of a file share it."""
+    path = tmp_path / "data.py"
+    path.write_text(
+        "from __future__ import annotations\nimport dataclasses\n"
+        "@dataclasses.dataclass\nclass Own:\n    strength: int = 3\n"
+        "    def predict(self, observation, **rest): ...\n"
+        "@dataclasses.dataclass\nclass Odd(Own):\n    mechanisms: int = 3\n"
+    )
+    own = own_policy(path, "Own")
+    assert type(own) is type(own_policy(path, "Own"))
+    with pytest.raises(ConfigError, match=r"data.py:Odd: mechanisms must be names, given 3"):
+        own_policy(path, "Odd")
 
 
 def test_evaluate_plays_it(capsys: pytest.CaptureFixture[str], file: Path) -> None:

@@ -1,4 +1,4 @@
-"""A file's name is a network's name: read once, kept under that text."""
+"""A file's name is a network's name: read once, kept under its absolute path."""
 
 from __future__ import annotations
 
@@ -23,11 +23,16 @@ def test_a_file_is_read_once_and_known_by_its_name(
     shutil.copy(onnx_file("resnet18"), tmp_path / "models")
     monkeypatch.chdir(tmp_path)
     network = get("models/resnet18.onnx")
-    assert network.name == "models/resnet18.onnx"
+    full = str(tmp_path.resolve() / "models" / "resnet18.onnx")
+    assert network.name == names()[-1] == full
     assert network.macs() == 1_814_073_344
-    assert names()[-1] == "models/resnet18.onnx"
     os.remove("models/resnet18.onnx")
-    assert get("models/resnet18.onnx") is network
+    assert get("models/resnet18.onnx") is get(full) is network
+    # From another folder the same text is another file.
+    monkeypatch.chdir(tmp_path / "models")
+    assert get("../models/resnet18.onnx") is network
+    with pytest.raises(ConfigError, match="cannot read"):
+        get("models/resnet18.onnx")
 
 
 def test_notes_are_kept() -> None:

@@ -40,20 +40,28 @@ def test_a_path_is_taken_from_the_folder_of_the_scenario(
     catalog = compile_scenario(scenario)
     assert [network.macs() for network in catalog.networks[1:]] == [2_656_768, 275_165_184]
     monkeypatch.chdir(folder)
-    assert scenarios.get("mine.toml").networks == ("alexnet", "models/words.onnx", "vit.csv")
+    assert scenarios.get("mine.toml") == scenario
     monkeypatch.chdir(folder / "models")
-    assert scenarios.get("../mine.toml").networks == (
-        "alexnet",
-        "words.onnx",
-        "../vit.csv",
-    )
+    assert scenarios.get("../mine.toml") == scenario
 
 
 def test_from_python_a_path_is_taken_from_the_current_folder(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    assert Scenario(networks=("vit.csv",)).networks == ("vit.csv",)
+    scenario = Scenario(networks=("vit.csv",))
+    assert scenario.networks == (str(folder.resolve() / "vit.csv"),)
+    assert compile_scenario(scenario).find_profile("vit.csv", 4) == 1
+    with pytest.raises(ConfigError, match="names one value twice"):
+        Scenario(networks=("vit.csv", "models/../vit.csv"))
+    # The same text in another folder is another network.
+    (folder / "other").mkdir()
+    shutil.copy(scalesim("GEMM_mnk_gpt2"), folder / "other" / "vit.csv")
+    monkeypatch.chdir(folder / "other")
+    other = Scenario(networks=("vit.csv",))
+    assert other != scenario
+    assert compile_scenario(other).networks[0].macs() == 20_686_307_328
+    monkeypatch.chdir(folder)
     with pytest.raises(ConfigError, match=r"cannot read 'words\.onnx'"):
         Scenario(networks=("words.onnx",))
 

@@ -99,6 +99,7 @@ def test_cycles_are_checked_against_the_right_task(catalog: Catalog, tmp_path: P
         ('{"tasks": [{"network": "x"}]}', UnknownNameError, "unknown network 'x'"),
         ('{"tasks": [{"network": "rnn-sa", "arrival_ms": NaN}]}', ConfigError, "NaN is not"),
         ('{"format_version": 2, "tasks": []}', WorkloadError, "format_version 2 is not 1"),
+        ("[" * 100_000, ConfigError, "not valid JSON"),
         ('{"clock_hz": 1, "tasks": []}', WorkloadError, "made for a clock of 1 Hz"),
         ('{"tasks": [{"network": "rnn-sa", "network": "x"}]}', ConfigError, "'network' twice"),
     ],

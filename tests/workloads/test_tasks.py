@@ -45,6 +45,7 @@ def test_omitted_lengths_are_the_middle_and_the_predicted_one(catalog: Catalog) 
     [
         ({"network": "mobilenet"}, UnknownNameError, "task 1: .*did you mean 'mobilenet-v1'"),
         ({"batch": 3}, WorkloadError, "task 1: batch 3"),
+        ({"batch": True}, WorkloadError, "task 1: batch True"),
         ({"input_length": 7}, WorkloadError, "task 1: input length 7"),
         ({"output_length": 2}, WorkloadError, "'mobilenet-v1' has no output steps"),
         ({"output_length": 0}, WorkloadError, "output_length of task 1 must be a whole"),
