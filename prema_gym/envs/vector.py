@@ -62,9 +62,9 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         autoreset_mode: `AutoresetMode` or its value, "NextStep" or "SameStep".
         copy: Return arrays that never change later. False: observations and ``action_mask`` are the
             engine's own memory, which the next step overwrites; all else is new in each step.
-        threads: Threads among which the copies are split; useful from some 500 copies on. Between
-            steps those beside the caller's keep a core busy for a millisecond or two each, then
-            they sleep.
+        threads: Threads among which the copies are split, no more than there are processors; useful
+            from some 500 copies on. After a step those beside the caller's look out for the next
+            one for a millisecond or two, giving way to other work, then they sleep.
         **arguments: As for `PremaNPUEnv`; a ``workload`` may have one row for each copy.
 
     Raises:
