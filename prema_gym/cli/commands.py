@@ -82,7 +82,7 @@ def evaluate(
     relative_to: Annotated[
         str, typer.Option(help="Policy that ratios compare with; played too if not listed.")
     ] = "np-fcfs",
-    format: Annotated[Format, typer.Option(help="How to print the result.")] = Format.table,
+    format: FormatOption = Format.table,
     output: Annotated[
         Path | None, typer.Option(help="Folder for evaluation.json and .csv, made if absent.")
     ] = None,
