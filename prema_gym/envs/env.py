@@ -213,12 +213,11 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         if not episodes.rngs:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         self._action[0] = self._checked(action)
-        payment, ended, _ = episodes.step(self._action, restart=False)
+        payment, _, _, records = episodes.step(self._action, restart=False)
         info = self._info()
         rises = payment.rise[:, 0].tolist()
         info["reward_terms"] = dict(zip(episodes.ledger.names, rises, strict=True))
-        if ended.size:
-            records = episodes.records(ended)
+        if records is not None:
             info["episode_metrics"] = {
                 name: float(value[0]) for name, value in records.metrics().items()
             }

@@ -17,18 +17,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from prema_gym._cpus import num_cpus
 from prema_gym._jit import direct
-from prema_gym.envs.ledger import Ledger, LedgerState, Restarts
-from prema_gym.envs.records import Records, copy_records
+from prema_gym._random import address_of
+from prema_gym.envs.ledger import Ledger, LedgerState
+from prema_gym.envs.records import Records, find_ends, room_for_ends
 from prema_gym.envs.settings import EnvSettings, whole_number
 from prema_gym.envs.sources import Drawn, Source, given_source, source_from_options
-from prema_gym.envs.totals import Payment, find_ended
+from prema_gym.envs.totals import Payment
 from prema_gym.errors import ConfigError, IllegalActionError
 from prema_gym.metrics import IntArray
 from prema_gym.simulator.observation import COLUMNS
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.simulator.state import State
 from prema_gym.workloads.catalog import compile_scenario
-from prema_gym.workloads.workload import empty_arrays
 
 MOST_COPIES = 10**6  # of eight tasks and slots each: some three gigabytes
 
@@ -45,6 +45,7 @@ class Step(NamedTuple):
     payment: Payment  # rewards and flags of every copy, in arrays of this step alone
     ended: IntArray  # (K,) copies whose episode ended in this step
     restarted: IntArray  # copies that started anew in place of a decision
+    records: Records | None  # what became of those that ended; None: of nobody
 
 
 class EpisodesState(NamedTuple):
@@ -68,7 +69,7 @@ class Episodes:
 
     Attributes:
         simulator: The simulations; its arrays are the engine's own memory.
-        rngs: One generator a copy.
+        rngs: One generator a copy; empty before the first reset. Set by :meth:`put_rng` too.
         over: bool (B,), True where an episode has ended and awaits its reset.
         waiting: int64 (K,), which are.
     """
@@ -89,12 +90,12 @@ class Episodes:
         self.simulator = self._new_simulator(self._source.max_tasks)
         self.ledger = Ledger(settings.checked_reward, self.num_envs, self.threads)
         self._agreed = settings  # whose states are known to fit
-        self._nobody = Restarts(empty_arrays(1, 1), _NOBODY)
-        self.rngs: list[np.random.Generator] = []
+        self._addresses = np.zeros(self.num_envs, np.int64)
+        self.rngs = []
+        self._no_restarts = self._source.restarts(_NOBODY, self.rngs, self._addresses)
         self.over = np.zeros(self.num_envs, np.bool_)
         self.waiting = _NOBODY
-        self._rows = np.empty((2, self.num_envs), np.int64)
-        self._find_ended: Any = None
+        self._find_ends: Any = None
         self._whole = True  # no step or reset was broken off by an error or interrupt
         self.ms_per_cycle = 1e3 / self.catalog.hardware.clock_hz
         self.everyone: IntArray = np.arange(self.num_envs)
@@ -113,6 +114,22 @@ class Episodes:
             max_decisions=settings.max_decisions,
             horizon_ms=settings.horizon_ms,
         )
+
+    @property
+    def rngs(self) -> Sequence[np.random.Generator]:
+        """See the class."""
+        return self._rngs
+
+    @rngs.setter
+    def rngs(self, rngs: Sequence[np.random.Generator]) -> None:
+        self._rngs: list[np.random.Generator] = []
+        for i, rng in enumerate(rngs):
+            self.put_rng(i, rng)
+
+    def put_rng(self, i: int, rng: np.random.Generator) -> None:
+        """Let copy ``i`` draw from a generator; with it all copies before it have one."""
+        self._rngs[i : i + 1] = [rng]
+        self._addresses[i] = address_of(rng)
 
     def reset(self, rows: IntArray, options: Mapping[str, Any] | None = None) -> None:
         """Start a new episode in each copy of ``rows`` and play to its first decision.
@@ -133,7 +150,7 @@ class Episodes:
             source = source_from_options(options, self.catalog, self.num_envs, self._source)
         if source.max_tasks > self.simulator.max_tasks:
             self._resize(source.max_tasks)
-        workloads = source.workloads(rows, self.rngs)
+        workloads = source.workloads(rows, self._rngs)
         whole, self._whole = self._whole, False
         if self.fresh and rows.size == self.num_envs:
             self.simulator.renew_tables()
@@ -167,26 +184,29 @@ class Episodes:
         if self.fresh:
             self.simulator.renew_tables()
         payment = self.ledger.new_payment()
-        rows, restarts = _NOBODY, self._nobody
+        restarts = self._no_restarts
         if restart and self.waiting.size:
-            rows = self.waiting
-            restarts = Restarts(self._source.workloads(rows, self.rngs), rows)
+            restarts = self._source.restarts(self.waiting, self._rngs, self._addresses)
         self._whole = False
         self.simulator.make_room()
         num_over = self.ledger.play(self.simulator, actions, payment, restarts)
-        ended, waiting, over = _NOBODY, _NOBODY, self.over
+        ended, waiting, over, records = _NOBODY, _NOBODY, self.over, None
         if num_over or self.waiting.size:
-            over = np.empty(self.num_envs, np.bool_)
-            arguments = (payment.over, self.over, over, *self._rows)
-            if self._find_ended is None:
-                self._find_ended = direct(find_ended, *arguments)
-            num_ended, num_waiting = self._find_ended(*arguments)
-            ended = self._rows[0, :num_ended].copy()
-            waiting = ended if num_ended == num_waiting else self._rows[1, :num_waiting].copy()
-        self.ledger.add_others(self.simulator, payment, ended, rows)
+            words = self.simulator.words
+            ends = room_for_ends(words, num_over)
+            arguments = (self.over, payment.over, *words, ends)
+            if self._find_ends is None:
+                self._find_ends = direct(find_ends, *arguments)
+            num_ended = self._find_ends(*arguments)
+            over, waiting, ended, *found = ends
+            if num_ended < num_over:
+                ended, *found = (array[:num_ended] for array in (ended, *found))
+            if num_ended:
+                records = Records(self.catalog, *found)
+        self.ledger.add_others(self.simulator, payment, ended, records, restarts.rows)
         self.over, self.waiting = over, waiting
         self._whole = True
-        return Step(payment, ended, rows)
+        return Step(payment, ended, restarts.rows, records)
 
     def checked_actions(self, actions: ArrayLike) -> IntArray:
         """Return actions as int64 (B,).
@@ -215,10 +235,6 @@ class Episodes:
             raise IllegalActionError(
                 f"action {int(actions[copy])} is illegal in copy {copy}; legal now: {allowed}"
             )
-
-    def records(self, rows: IntArray) -> Records:
-        """Copy what became of some copies, before they are reset."""
-        return copy_records(self.simulator, rows)
 
     def now_ms(self, rows: IntArray | slice = slice(None)) -> NDArray[np.float64]:
         """Time of some copies, float64 (K,) [ms]."""
@@ -272,7 +288,7 @@ class Episodes:
                 )
         self._restore(state.simulation, state.totals, state.over)
         self._agreed = state.settings
-        self.rngs = list(rngs)
+        self.rngs = rngs
         for rng, generator in zip(rngs, state.generators, strict=True):
             rng.bit_generator.state = generator
 

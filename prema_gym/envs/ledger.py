@@ -9,7 +9,7 @@ import numpy as np
 
 from prema_gym._jit import COMPILED, direct
 from prema_gym.envs.crew import Crew
-from prema_gym.envs.records import copy_records
+from prema_gym.envs.records import Records
 from prema_gym.envs.rewards import (
     CUSTOM,
     END_TOTALS,
@@ -19,19 +19,12 @@ from prema_gym.envs.rewards import (
     CustomTotal,
     Reward,
 )
+from prema_gym.envs.sources import Restarts
 from prema_gym.envs.totals import PAID, SINCE, Account, Job, Payment, step_and_pay
 from prema_gym.errors import ConfigError
 from prema_gym.metrics import SLA_TARGETS, FloatArray, IntArray
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.simulator.state import NONE
-from prema_gym.workloads.workload import WorkloadArrays
-
-
-class Restarts(NamedTuple):
-    """Copies that start a new episode in a step, and with what."""
-
-    workload: WorkloadArrays  # row k belongs to copy rows[k]
-    rows: IntArray  # (K,)
 
 
 class LedgerState(NamedTuple):
@@ -82,6 +75,7 @@ class Ledger:
             np.empty(num_envs),
             np.empty((len(self.names), num_envs)),
             np.empty((2, num_envs), np.bool_),
+            np.empty(num_envs, np.bool_),
             np.empty(num_envs),
             np.empty(num_envs, np.int64),
         )
@@ -91,7 +85,7 @@ class Ledger:
     ) -> int:
         """Step every copy and pay the compiled terms; return how many are over."""
         state, table, options = simulator.engine_arguments
-        job = Job(state, table, options, actions, self._account, payment, *restarts)
+        job = Job(state, table, options, actions, self._account, payment, restarts)
         if self._threads > 1:
             return self._play_together(job)
         if self._step is None:
@@ -110,9 +104,21 @@ class Ledger:
             self._crew = None
 
     def add_others(
-        self, simulator: Simulator, payment: Payment, ended: IntArray, restarted: IntArray
+        self,
+        simulator: Simulator,
+        payment: Payment,
+        ended: IntArray,
+        records: Records | None,
+        restarted: IntArray,
     ) -> None:
         """Pay the other terms: moving ones to all but ``restarted``, those of the end to ``ended``.
+
+        Args:
+            simulator: The simulations.
+            payment: Of this step; written.
+            ended: Copies whose episode ended.
+            records: Their records; None where nobody's did.
+            restarted: Copies that started anew in place of a decision.
 
         Raises:
             ConfigError: A user's function returned something else than float64 (B,), finite.
@@ -122,8 +128,7 @@ class Ledger:
         if self._moving and restarted.size:
             payment.rise[:, restarted] = 0.0
             payment.reward[restarted] = 0.0
-        if self._at_end and ended.size:
-            records = copy_records(simulator, ended)
+        if self._at_end and records is not None:
             for t, total_at_end in self._at_end:
                 self._pay(payment, t, ended, total_at_end(records))
 

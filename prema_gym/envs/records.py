@@ -8,17 +8,15 @@ first: a few rows of the simulator's records. Metrics are computed by the same c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym._jit import direct, in_place
+from prema_gym._jit import in_place
 from prema_gym.metrics import FloatArray, IntArray, values_of
 from prema_gym.runs import outcomes_of
-from prema_gym.simulator.simulator import Simulator
 from prema_gym.simulator.state import ENV_DTYPE, TASK_DTYPE, TASK_INPUTS, TASK_RECORDS, TRUNCATED
 from prema_gym.workloads.catalog import Catalog
 
@@ -26,19 +24,28 @@ RECORD_FIELDS = (*TASK_INPUTS, *TASK_RECORDS)
 """Columns of ``info["tasks"]``, all int64: what came in, then what happened."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Records:
     """Some rows of a simulator's records, copied; reads like the simulator itself.
 
-    Attributes:
+    Args:
         catalog: The compiled scenario.
-        tasks: Task records (K, N) (``state.TASK_DTYPE``).
-        env: Clock and counters (K,) (``state.ENV_DTYPE``).
+        tasks: int64 (K, N, …), the words of task records.
+        env: int64 (K, …), the words of clocks and counters.
     """
 
-    catalog: Catalog
-    tasks: NDArray[np.void]
-    env: NDArray[np.void]
+    def __init__(self, catalog: Catalog, tasks: IntArray, env: IntArray) -> None:
+        self.catalog = catalog
+        self._words = tasks, env
+
+    @cached_property
+    def tasks(self) -> NDArray[np.void]:
+        """Task records (K, N) (``state.TASK_DTYPE``)."""
+        return self._words[0].view(TASK_DTYPE)[..., 0]
+
+    @cached_property
+    def env(self) -> NDArray[np.void]:
+        """Clock and counters (K,) (``state.ENV_DTYPE``)."""
+        return self._words[1].view(ENV_DTYPE)[..., 0]
 
     @property
     def task_present(self) -> NDArray[np.bool_]:
@@ -61,34 +68,65 @@ class Records:
         return {name: np.where(present, self.tasks[name][:, :width], 0) for name in RECORD_FIELDS}
 
 
-def copy_records(simulator: Simulator, rows: IntArray) -> Records:
-    """Copy rows of a simulator's records, so that they outlive its next reset."""
-    tasks, env = simulator.tasks, simulator.env
-    chosen = np.empty((rows.size, tasks.shape[1]), TASK_DTYPE), np.empty(rows.size, ENV_DTYPE)
-    # Compiled: NumPy takes records field by field, and this is done in nearly every step.
-    _copier()(tasks, env, rows, *chosen)
-    return Records(catalog=simulator.catalog, tasks=chosen[0], env=chosen[1])
+class Ends(NamedTuple):
+    """Which copies stand at the end of an episode, and what became of those that just got there."""
+
+    over: NDArray[np.bool_]  # (B,) all who stand there
+    waiting: IntArray  # int64, the same: its first elements
+    ended: IntArray  # int64, those who were not over before: its first elements
+    tasks: IntArray  # (K, N, …) words of their task records
+    env: IntArray  # (K, …) and of their clocks and counters
 
 
-@lru_cache(maxsize=1)
-def _copier() -> Callable[..., None]:
-    tasks, env = np.empty((1, 1), TASK_DTYPE), np.empty(1, ENV_DTYPE)
-    return direct(_copy_rows, tasks, env, np.empty(1, np.int64), tasks, env)
+def room_for_ends(words: tuple[IntArray, IntArray], count: int) -> Ends:
+    """Make room for ``count`` copies of a simulator with such `Simulator.words`."""
+    tasks, env = words
+    return Ends(
+        np.empty(tasks.shape[0], np.bool_),
+        np.empty(count, np.int64),
+        np.empty(count, np.int64),
+        np.empty((count, *tasks.shape[1:]), np.int64),
+        np.empty((count, *env.shape[1:]), np.int64),
+    )
 
 
 @in_place
-def _copy_rows(
-    tasks: NDArray[np.void],
-    env: NDArray[np.void],
-    rows: IntArray,
-    tasks_out: NDArray[np.void],
-    env_out: NDArray[np.void],
-) -> None:
-    """Copy row ``rows[k]`` of both to row k."""
-    for k in range(rows.shape[0]):
-        env_out[k] = env[rows[k]]
+def find_ends(
+    before: NDArray[np.bool_], flags: NDArray[np.bool_], tasks: IntArray, env: IntArray, out: Ends
+) -> int:
+    """Find the copies at the end of an episode, and copy the records of those that just got there.
+
+    Compiled, since it is done in nearly every step of a large batch.
+
+    Args:
+        before: bool (B,), who was over before the step.
+        flags: bool (2, B), who is terminated and truncated after it.
+        tasks: int64 (B, N, …), `Simulator.words`.
+        env: int64 (B, …), likewise.
+        out: Written; with room for all who are over.
+
+    Returns:
+        How many just got there.
+    """
+    num_ended = 0
+    num_waiting = 0
+    for b in range(before.shape[0]):
+        over = flags[0, b] or flags[1, b]
+        out.over[b] = over
+        if not over:
+            continue
+        out.waiting[num_waiting] = b
+        num_waiting += 1
+        if before[b]:
+            continue
+        out.ended[num_ended] = b
+        for word in range(env.shape[1]):
+            out.env[num_ended, word] = env[b, word]
         for i in range(tasks.shape[1]):
-            tasks_out[k, i] = tasks[rows[k], i]
+            for word in range(tasks.shape[2]):
+                out.tasks[num_ended, i, word] = tasks[b, i, word]
+        num_ended += 1
+    return num_ended
 
 
 def spread(num_envs: int, rows: IntArray, values: Mapping[str, Any]) -> dict[str, Any]:

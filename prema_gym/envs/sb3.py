@@ -22,6 +22,7 @@ from prema_gym.envs.episodes import (
     observation_space,
     refuse_over,
 )
+from prema_gym.envs.records import Records
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import EnvSettings
 from prema_gym.envs.vector import RENDER_MODES
@@ -94,7 +95,7 @@ class PremaNPUVecEnv(VecEnv):
         for i, seed in enumerate(self._seeds):
             if seed is not None or len(episodes.rngs) <= i:
                 rng, _ = gymnasium.utils.seeding.np_random(seed)
-                episodes.rngs[i : i + 1] = [rng]
+                episodes.put_rng(i, rng)
         first = self._options[0]
         if any(options is not first and options != first for options in self._options):
             raise ConfigError("options must be the same for every copy")
@@ -124,8 +125,8 @@ class PremaNPUVecEnv(VecEnv):
         step = episodes.step(self._actions)
         self._actions = None
         infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
-        if step.ended.size:
-            self._fill_last_infos(infos, step)
+        if step.records is not None:
+            self._fill_last_infos(infos, step, step.records)
             episodes.reset(step.ended)
         payment = step.payment
         return (
@@ -135,9 +136,8 @@ class PremaNPUVecEnv(VecEnv):
             infos,
         )
 
-    def _fill_last_infos(self, infos: list[dict[str, Any]], step: Step) -> None:
+    def _fill_last_infos(self, infos: list[dict[str, Any]], step: Step, records: Records) -> None:
         episodes, ended = self._episodes, step.ended
-        records = episodes.records(ended)
         metrics, tasks = records.metrics(), records.task_arrays()
         now_ms, illegal = episodes.now_ms(ended), episodes.illegal_actions(ended)
         rise = step.payment.rise

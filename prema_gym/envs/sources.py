@@ -1,22 +1,23 @@
 """Where does the workload of an episode come from? Drawn from a scenario, or given.
 
-A source fills the arrays for some copies of a batch. All randomness of an episode is drawn here,
-from the copy's own generator; a given workload draws nothing.
+A source fills the arrays for some copies of a batch. All randomness of an episode is drawn from the
+copy's own generator: here, or for copies that start anew in a step by the compiled code that takes
+it, where drawing costs less than calling Python for it. A given workload draws nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from prema_gym._jit import direct
+from prema_gym._jit import COMPILED, direct
 from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
 from prema_gym.metrics import IntArray
 from prema_gym.workloads.catalog import Catalog, compile_scenario
-from prema_gym.workloads.generate import NUM_UNIFORMS, draw_uniforms, generate
+from prema_gym.workloads.generate import Drawing, draw_uniforms, generate, new_draft
 from prema_gym.workloads.storage import WorkloadLike, as_batch
 from prema_gym.workloads.workload import WorkloadArrays, WorkloadBatch, empty_arrays
 
@@ -34,6 +35,15 @@ OVERRIDES = (
 drawn. The networks and the machine are what the environment was made with."""
 
 Generators = Sequence[np.random.Generator]
+_NO_GENERATORS: IntArray = np.empty(0, np.int64)
+
+
+class Restarts(NamedTuple):
+    """Copies that start a new episode in a step, and with what."""
+
+    rows: IntArray  # (K,) the copies
+    workload: WorkloadArrays  # row k belongs to copy rows[k]
+    drawing: Drawing  # with generators: the step draws those rows first
 
 
 class Source(Protocol):
@@ -48,6 +58,16 @@ class Source(Protocol):
         """Return the next workload of each copy in ``rows``, in the first K rows of arrays."""
         ...
 
+    def restarts(self, rows: IntArray, rngs: Generators, addresses: IntArray) -> Restarts:
+        """Return what a step needs to start the copies ``rows`` anew.
+
+        Args:
+            rows: int64 (K,), distinct.
+            rngs: The copies' generators (B).
+            addresses: int64 (B,), `prema_gym._random.address_of` each.
+        """
+        ...
+
 
 class Drawn:
     """Workloads drawn from a scenario, as ``prema_gym.workloads.sample`` draws them.
@@ -59,19 +79,24 @@ class Drawn:
 
     def __init__(self, catalog: Catalog, num_envs: int) -> None:
         self.max_tasks = catalog.scenario.num_tasks
-        self._uniforms = np.empty((num_envs, self.max_tasks, NUM_UNIFORMS))
-        self._rows = np.arange(num_envs)
         self._catalog = catalog.arrays
+        self._draft = new_draft(num_envs, self.max_tasks)
         self._arrays = empty_arrays(num_envs, self.max_tasks)
-        self._generate = direct(generate, self._catalog, self._uniforms, self._rows, self._arrays)
+        self._generate = direct(generate, self._catalog, self._draft, 0, self._arrays)
 
     def workloads(self, rows: IntArray, rngs: Generators) -> WorkloadArrays:
         """Draw for each copy from its own generator, which alone advances."""
         for k, row in enumerate(rows.tolist()):
-            draw_uniforms(rngs[row], self.max_tasks, out=self._uniforms[k])
-        count = rows.size
-        self._generate(self._catalog, self._uniforms[:count], self._rows[:count], self._arrays)
+            draw_uniforms(rngs[row], self.max_tasks, out=self._draft.uniforms[k])
+        self._generate(self._catalog, self._draft, rows.size, self._arrays)
         return self._arrays
+
+    def restarts(self, rows: IntArray, rngs: Generators, addresses: IntArray) -> Restarts:
+        """Leave the drawing to the step, or draw now where nothing is compiled."""
+        if COMPILED:
+            return Restarts(rows, self._arrays, Drawing(self._catalog, self._draft, addresses))
+        drawing = Drawing(self._catalog, self._draft, _NO_GENERATORS)
+        return Restarts(rows, self.workloads(rows, rngs), drawing)
 
 
 @dataclass(frozen=True)
@@ -79,6 +104,7 @@ class Given:
     """The same workloads in every episode: one row for all copies, or one for each."""
 
     batch: WorkloadBatch
+    catalog: Catalog
 
     @property
     def max_tasks(self) -> int:
@@ -89,6 +115,11 @@ class Given:
         """Copy the rows asked for; no generator is used."""
         chosen = rows if len(self.batch) > 1 else np.zeros_like(rows)
         return WorkloadArrays._make(array[chosen] for array in self.batch.arrays)
+
+    def restarts(self, rows: IntArray, rngs: Generators, addresses: IntArray) -> Restarts:
+        """Copy the rows asked for."""
+        nothing = Drawing(self.catalog.arrays, new_draft(0, 0), _NO_GENERATORS)
+        return Restarts(rows, self.workloads(rows, rngs), nothing)
 
 
 def given_source(workload: WorkloadLike, catalog: Catalog, num_envs: int) -> Given:
@@ -102,7 +133,7 @@ def given_source(workload: WorkloadLike, catalog: Catalog, num_envs: int) -> Giv
     batch = as_batch(workload, catalog)
     if len(batch) not in (1, num_envs):
         raise WorkloadError(f"a batch of {len(batch)} workloads for {num_envs} copies")
-    return Given(batch)
+    return Given(batch, catalog)
 
 
 def source_from_options(

@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 
 from prema_gym._jit import in_place
 from prema_gym.envs.rewards import ANTT, NOT_COMPILED, PRIORITY_ANTT, SLA, SLA_CURVE, STP
+from prema_gym.envs.sources import Restarts
 from prema_gym.hardware.profile import ProfileTable
 from prema_gym.simulator.engine import advance_one, start_one
 from prema_gym.simulator.state import DONE, NONE, TRUNCATED, EngineOptions, State
-from prema_gym.workloads.workload import WorkloadArrays
+from prema_gym.workloads.generate import draw_one
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -64,6 +65,7 @@ class Payment(NamedTuple):
     reward: FloatArray  # (B,) the weighted rise
     rise: FloatArray  # (T, B) of each total, unweighted
     over: BoolArray  # (2, B) terminated, truncated
+    stepped: BoolArray  # (B,) took a decision, or stood at an end; False: started anew instead
     now_ms: FloatArray  # (B,) time after the step
     illegal_actions: IntArray  # (B,) in the episode so far
 
@@ -89,15 +91,14 @@ class Job(NamedTuple):
     actions: IntArray  # (B,)
     account: Account  # written in place
     payment: Payment  # written
-    workload: WorkloadArrays  # row k is the next workload of copy ``restart[k]``
-    restart: IntArray  # (K,) copies that are over, to start anew
+    restarts: Restarts  # copies that are over, to start anew; arrays written in place
 
 
 @in_place
 def step_and_pay(job: Job, first: int, last: int) -> int:
     """Take one decision in each of the copies ``[first, last)``, and pay for it.
 
-    One loop does both, while a copy's records are at hand. Copies of ``restart`` start a new
+    One loop does both, while a copy's records are at hand. Copies of ``restarts`` start a new
     episode instead, for nothing.
 
     Args:
@@ -108,9 +109,10 @@ def step_and_pay(job: Job, first: int, last: int) -> int:
     Returns:
         How many of these copies stand at the end of an episode.
     """
-    state, table, options, actions, account, payment, workload, restart = job
+    state, table, options, actions, account, payment, restarts = job
     codes, weights, targets, lines, totals = account
-    reward, rise, over, now_ms, illegal_actions = payment
+    reward, rise, over, stepped, now_ms, illegal_actions = payment
+    restart, workload, drawing = restarts
     num_over = 0
     for b in range(first, last):
         advance_one(state, table, options, actions, b, last)
@@ -139,51 +141,25 @@ def step_and_pay(job: Job, first: int, last: int) -> int:
         reward[b] = earned
         over[TERMINATED_ROW, b] = record["status"] == DONE
         over[TRUNCATED_ROW, b] = record["status"] == TRUNCATED
+        stepped[b] = True
         now_ms[b] = now * options.ms_per_cycle
         illegal_actions[b] = record["illegal_actions"]
         num_over += record["status"] >= DONE
     for k in range(restart.shape[0]):
         b = restart[k]
         if first <= b < last and state.env[b]["status"] >= DONE:
+            if drawing.generators.shape[0] > 0:
+                draw_one(drawing, b, k, workload)
             start_one(state, table, options, workload, k, b)
             lines[b, SINCE] = NONE
             reward[b] = 0.0
             rise[:, b] = 0.0
             over[:, b] = False
+            stepped[b] = False
             now_ms[b] = state.env[b]["now_cycles"] * options.ms_per_cycle
             illegal_actions[b] = 0
             num_over -= 1
     return num_over
-
-
-@in_place
-def find_ended(
-    flags: BoolArray, before: BoolArray, after: BoolArray, ended: IntArray, waiting: IntArray
-) -> tuple[int, int]:
-    """Find the copies whose episode ended in a step, and all that await their reset.
-
-    Args:
-        flags: bool (2, B), `Payment.over`.
-        before: bool (B,), who was over before the step.
-        after: bool (B,), written: who is now.
-        ended: int64 (B,), its first elements written: who is now and was not.
-        waiting: int64 (B,), likewise: who is now.
-
-    Returns:
-        How many ended, and how many wait.
-    """
-    num_ended = 0
-    num_waiting = 0
-    for b in range(before.shape[0]):
-        over = flags[TERMINATED_ROW, b] or flags[TRUNCATED_ROW, b]
-        after[b] = over
-        if over:
-            waiting[num_waiting] = b
-            num_waiting += 1
-            if not before[b]:
-                ended[num_ended] = b
-                num_ended += 1
-    return num_ended, num_waiting
 
 
 @in_place

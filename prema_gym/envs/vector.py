@@ -34,7 +34,6 @@ AUTORESET_MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
 RENDER_MODES = ("ansi", "rgb_array")  # one window for many copies would show nothing
 
 _UNKNOWN = -1  # as Gymnasium marks a generator that was not made from a seed
-_NOBODY: IntArray = np.empty(0, np.int64)
 
 
 class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
@@ -127,7 +126,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         for i, own in enumerate(seeds):
             if own is not None or len(rngs) <= i:
                 rng, self._seeds[i] = gymnasium.utils.seeding.np_random(own)
-                rngs[i : i + 1] = [rng]
+                self._episodes.put_rng(i, rng)
         self._episodes.reset(self._episodes.everyone, options)
         return self._observations(), self._infos()
 
@@ -208,7 +207,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
 
     @np_random.setter
     def np_random(self, value: Any) -> None:  # noqa: ANN401
-        self._episodes.rngs = list(value)
+        self._episodes.rngs = value
         self._seeds = [_UNKNOWN] * self.num_envs
 
     @property
@@ -223,9 +222,9 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         episodes = self._episodes
         step = episodes.step(actions)
         payment = step.payment
-        infos = self._infos(step, without=step.restarted)
-        if step.ended.size:
-            infos.update(_ending(self.num_envs, step, episodes.records(step.ended)))
+        infos = self._infos(step, idle=step.restarted.size)
+        if step.records is not None:
+            _add_ending(infos, self.num_envs, step.ended, step.records)
         return (
             self._observations(),
             payment.reward,
@@ -241,15 +240,16 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         episodes = self._episodes
         # Restarted are only copies whose reset an error or interrupt kept from happening.
         step = episodes.step(actions)
-        payment, ended, restarted = step
+        payment, ended = step.payment, step.ended
         finals: dict[str, Any] = {}
-        if ended.size:
-            finals = self._finals(step)
+        if step.records is not None:
+            finals = self._finals(step, step.records)
             episodes.reset(ended)
             payment.rise[:, ended] = 0.0
+            payment.stepped[ended] = False
             payment.now_ms[ended] = episodes.now_ms(ended)
             payment.illegal_actions[ended] = 0
-        infos = self._infos(step, without=np.union1d(ended, restarted) if restarted.size else ended)
+        infos = self._infos(step, idle=step.restarted.size + ended.size)
         infos.update(finals)
         return (
             self._observations(),
@@ -263,8 +263,8 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         # With `copy` this array is given up before the next step or reset writes one.
         return self._episodes.simulator.observation
 
-    def _infos(self, step: Step | None = None, without: IntArray = _NOBODY) -> dict[str, Any]:
-        """Info of the copies as they stand, and the reward terms of a step, but not ``without``."""
+    def _infos(self, step: Step | None = None, idle: int = 0) -> dict[str, Any]:
+        """Info of the copies as they stand, and the reward terms of a step for all but ``idle``."""
         episodes = self._episodes
         everyone = self._everyone.copy()
         if step is None:
@@ -279,19 +279,16 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
             "illegal_actions": illegal_actions,
             "_illegal_actions": everyone,
         }
-        if step is None or without.size == self.num_envs:
+        if step is None or idle == self.num_envs:
             return infos
-        rise, stepped = step.payment.rise, everyone
-        if without.size:
-            stepped = everyone.copy()
-            stepped[without] = False
+        stepped = step.payment.stepped
         terms: dict[str, Any] = {}
-        for (name, present), values in zip(self._term_keys, rise, strict=True):
+        for (name, present), values in zip(self._term_keys, step.payment.rise, strict=True):
             terms[name], terms[present] = values, stepped
         infos["reward_terms"], infos["_reward_terms"] = terms, stepped
         return infos
 
-    def _finals(self, step: Step) -> dict[str, Any]:
+    def _finals(self, step: Step, records: Records) -> dict[str, Any]:
         """``final_obs`` and ``final_info`` of the copies that ended."""
         episodes, ended = self._episodes, step.ended
         simulator = episodes.simulator
@@ -306,27 +303,28 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
                 zip(episodes.ledger.names, step.payment.rise[:, ended], strict=True)
             ),
         }
-        records, num_envs = episodes.records(ended), self.num_envs
-        info = OnDemand(
-            lambda: {**spread(num_envs, ended, now), **_ending(num_envs, step, records)}
-        )
+        num_envs = self.num_envs
+
+        def final_info() -> dict[str, Any]:
+            info = spread(num_envs, ended, now)
+            _add_ending(info, num_envs, ended, records)
+            return info
+
         return {
             "final_obs": final_obs,
             "_final_obs": _mask(num_envs, ended),
-            "final_info": info,
+            "final_info": OnDemand(final_info),
             "_final_info": _mask(num_envs, ended),
         }
 
 
-def _ending(num_envs: int, step: Step, records: Records) -> dict[str, Any]:
-    """Metrics and task records of the copies that ended, worked out when they are read."""
-    rows = step.ended
-    return {
-        "episode_metrics": OnDemand(lambda: spread(num_envs, rows, records.metrics())),
-        "_episode_metrics": _mask(num_envs, rows),
-        "tasks": OnDemand(lambda: spread(num_envs, rows, records.task_arrays())),
-        "_tasks": _mask(num_envs, rows),
-    }
+def _add_ending(info: dict[str, Any], num_envs: int, rows: IntArray, records: Records) -> None:
+    """Add metrics and task records of the copies that ended, worked out when they are read."""
+    here = _mask(num_envs, rows)
+    info["episode_metrics"] = OnDemand(lambda: spread(num_envs, rows, records.metrics()))
+    info["_episode_metrics"] = here
+    info["tasks"] = OnDemand(lambda: spread(num_envs, rows, records.task_arrays()))
+    info["_tasks"] = here
 
 
 def _mask(num_envs: int, rows: IntArray) -> Flags:

@@ -167,9 +167,17 @@ class Simulator:
         self._advance: Any = None
         self._show: Any = None
         self._start = direct(engine.start, *fixed, empty_arrays(1, 1), self._all_rows)
+        self._view_words()
+
+    def _view_words(self) -> None:
+        task, env = self._state.task.view(np.int64), self._state.env.view(np.int64)
+        self._words = (
+            task.reshape(self.num_envs, self.max_tasks, -1),
+            env.reshape(self.num_envs, -1),
+        )
 
     def __getstate__(self) -> dict[str, Any]:
-        bound = ("_advance", "_start", "_show")
+        bound = ("_advance", "_start", "_show", "_words")
         return {name: value for name, value in self.__dict__.items() if name not in bound}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -205,6 +213,14 @@ class Simulator:
     def tasks(self) -> NDArray[np.void]:
         """Task records (B, N) (``state.TASK_DTYPE``); rows past ``num_tasks`` are meaningless."""
         return self._state.task
+
+    @property
+    def words(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The memory of :attr:`tasks` and :attr:`env` as plain numbers: int64 (B, N, …), (B, …).
+
+        For who copies records: NumPy would take them field by field.
+        """
+        return self._words
 
     @property
     def done(self) -> NDArray[np.bool_]:
@@ -409,5 +425,6 @@ class Simulator:
         copy = state.copy()
         task = aligned(state.task) if self.num_envs > 1 else copy.task
         self._state = State(copy.env, task, *copy[2:])
+        self._view_words()
         # Tables follow from the rest; those handed out may have been written into since.
         self._write_tables(self._state)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from prema_gym._jit import kernel
+from prema_gym._jit import in_place
+from prema_gym._random import next_double
 from prema_gym.errors import WorkloadError
 from prema_gym.workloads.catalog import (
     ARRIVAL,
@@ -36,6 +38,29 @@ from prema_gym.workloads.workload import (
 # What each of a task's six uniform numbers decides.
 U_ARRIVAL, U_NETWORK, U_BATCH, U_PRIORITY, U_INPUT, U_RATIO = range(6)
 NUM_UNIFORMS = 6
+
+
+class Draft(NamedTuple):
+    """Working space in which K workloads of N tasks are drawn."""
+
+    uniforms: npt.NDArray[np.float64]  # (K, N, NUM_UNIFORMS) in [0, 1)
+    arrivals: npt.NDArray[np.int64]  # (K, 3, N): arrivals as drawn [cycles], their order, scratch
+
+
+def new_draft(num_workloads: int, num_tasks: int) -> Draft:
+    """Room for so many workloads at once."""
+    return Draft(
+        np.empty((num_workloads, num_tasks, NUM_UNIFORMS)),
+        np.empty((num_workloads, 3, num_tasks), np.int64),
+    )
+
+
+class Drawing(NamedTuple):
+    """What compiled code needs to draw the workloads of B copies from their own generators."""
+
+    catalog: CatalogArrays
+    draft: Draft
+    generators: npt.NDArray[np.int64]  # (B,) `_random.address_of`; (0,): workloads are given
 
 
 def draw_uniforms(
@@ -73,44 +98,58 @@ def sample_batch(catalog: Catalog, seeds: Iterable[int]) -> WorkloadBatch:
 
 def _filled(catalog: Catalog, uniforms: npt.NDArray[np.float64]) -> WorkloadArrays:
     """Turn uniforms (B, num_tasks, 6) into new arrays."""
-    out = empty_arrays(*uniforms.shape[:2])
-    generate(catalog.arrays, uniforms, np.arange(len(uniforms)), out)
+    num_workloads, num_tasks = uniforms.shape[:2]
+    out = empty_arrays(num_workloads, num_tasks)
+    draft = new_draft(num_workloads, num_tasks)._replace(uniforms=uniforms)
+    generate(catalog.arrays, draft, num_workloads, out)
     return out
 
 
-@kernel
-def generate(
-    arrays: CatalogArrays,
-    uniforms: npt.NDArray[np.float64],
-    rows: npt.NDArray[np.int64],
-    out: WorkloadArrays,
-) -> None:
+@in_place
+def generate(arrays: CatalogArrays, draft: Draft, count: int, out: WorkloadArrays) -> None:
     """Turn uniform numbers into workloads, in place; about 0.1 µs a task.
 
     Args:
         arrays: The catalog's arrays; only read.
-        uniforms: float64 (B, num_tasks, 6) in [0, 1), as from `draw_uniforms`.
-        rows: int64 (B,), the rows of ``out`` to write, in range and distinct (not checked).
-        out: int64 arrays (any B, max_tasks >= num_tasks), written in ``rows`` only: tasks in order
-            of (arrival, position in ``uniforms``), then zeros; and ``out.num_tasks[rows]``.
+        draft: ``Draft`` with the ``uniforms`` of at least ``count`` workloads.
+        count: How many.
+        out: int64 arrays (any B >= count, max_tasks >= N), of which the first ``count`` rows are
+            written: tasks in order of (arrival, position in ``uniforms``), then zeros; and their
+            ``num_tasks``.
     """
-    num_tasks = uniforms.shape[1]
-    arrival = np.empty(num_tasks, dtype=np.int64)
-    order = np.empty(num_tasks, dtype=np.int64)
-    spare = np.empty(num_tasks, dtype=np.int64)
-    for source in range(rows.shape[0]):
-        row = rows[source]
-        _draw_arrivals(arrays.process, arrays.trace_cycles, uniforms[source], arrival)
-        _sort_stable(arrival, order, spare)
-        for task in range(num_tasks):
-            draw = order[task]
-            _write_task(arrays, uniforms[source, draw], arrival[draw], row, task, out)
-        for task in range(num_tasks, out.profile.shape[1]):
-            _clear_task(row, task, out)
-        out.num_tasks[row] = num_tasks
+    for row in range(count):
+        _generate_one(arrays, draft, row, out)
 
 
-@kernel
+@in_place
+def draw_one(drawing: Drawing, copy: int, row: int, out: WorkloadArrays) -> None:
+    """Draw the next workload of a copy into one row: what `draw_uniforms` and `generate` do.
+
+    Compiled only. The copy's generator is advanced without its lock.
+    """
+    uniforms = drawing.draft.uniforms[row]
+    for task in range(uniforms.shape[0]):
+        for number in range(NUM_UNIFORMS):
+            uniforms[task, number] = next_double(drawing.generators[copy])
+    _generate_one(drawing.catalog, drawing.draft, row, out)
+
+
+@in_place
+def _generate_one(arrays: CatalogArrays, draft: Draft, row: int, out: WorkloadArrays) -> None:
+    uniforms = draft.uniforms[row]
+    arrival, order, spare = draft.arrivals[row, 0], draft.arrivals[row, 1], draft.arrivals[row, 2]
+    num_tasks = uniforms.shape[0]
+    _draw_arrivals(arrays.process, arrays.trace_cycles, uniforms, arrival)
+    _sort_stable(arrival, order, spare)
+    for task in range(num_tasks):
+        draw = order[task]
+        _write_task(arrays, uniforms[draw], arrival[draw], row, task, out)
+    for task in range(num_tasks, out.profile.shape[1]):
+        _clear_task(row, task, out)
+    out.num_tasks[row] = num_tasks
+
+
+@in_place
 def _draw_arrivals(
     process: npt.NDArray[np.int64],
     trace: npt.NDArray[np.int64],
@@ -141,7 +180,7 @@ def _draw_arrivals(
         arrival[task] = now
 
 
-@kernel
+@in_place
 def _sort_stable(
     keys: npt.NDArray[np.int64], order: npt.NDArray[np.int64], spare: npt.NDArray[np.int64]
 ) -> None:
@@ -172,7 +211,7 @@ def _sort_stable(
         width *= 2
 
 
-@kernel
+@in_place
 def _write_task(
     arrays: CatalogArrays,
     uniforms: npt.NDArray[np.float64],
@@ -208,7 +247,7 @@ def _write_task(
     out.deadline_cycles[row, task] = arrival + arrays.allowance_cycles[profile]
 
 
-@kernel
+@in_place
 def _clear_task(row: int, task: int, out: WorkloadArrays) -> None:
     """Write zeros where there is no task."""
     out.arrival_cycles[row, task] = 0

@@ -9,8 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prema_gym._jit import COMPILED
+from prema_gym._random import address_of
 from prema_gym.workloads.catalog import CatalogArrays
-from prema_gym.workloads.generate import NUM_UNIFORMS, draw_uniforms, generate
+from prema_gym.workloads.generate import (
+    NUM_UNIFORMS,
+    Draft,
+    Drawing,
+    draw_one,
+    draw_uniforms,
+    generate,
+    new_draft,
+)
 from prema_gym.workloads.lengths import NUM_RATIOS, output_length
 from prema_gym.workloads.scenario import BURST, PERIODIC, POISSON, TRACE, UNIFORM
 from prema_gym.workloads.workload import TASK_FIELDS, WorkloadBatch, empty_arrays
@@ -50,9 +60,13 @@ def arrays(
     )
 
 
+def drafted(uniforms: np.ndarray) -> Draft:
+    return new_draft(*uniforms.shape[:2])._replace(uniforms=uniforms)
+
+
 def make(catalog: CatalogArrays, uniforms: np.ndarray) -> WorkloadBatch:
     out = empty_arrays(*uniforms.shape[:2])
-    generate(catalog, uniforms, np.arange(len(uniforms)), out)
+    generate(catalog, drafted(uniforms), len(uniforms), out)
     return WorkloadBatch(**out._asdict())
 
 
@@ -91,20 +105,39 @@ def test_tasks_are_sorted_and_equal_arrivals_keep_the_order_of_drawing() -> None
 
 
 @pytest.mark.small
-def test_only_the_given_rows_are_written_and_spare_columns_cleared() -> None:
+def test_only_the_first_rows_are_written_and_spare_columns_cleared() -> None:
     out = empty_arrays(4, 6)
     for array in out:
         array[:] = -7
-    numbers = uniforms_for(2, 3)
-    generate(arrays(), numbers, np.array([3, 1]), out)
+    numbers = uniforms_for(3, 3)
+    generate(arrays(), drafted(numbers), 2, out)
     expected = make(arrays(), numbers)
     for name in TASK_FIELDS:
         written = getattr(out, name)
-        assert np.array_equal(written[3, :3], getattr(expected, name)[0])
-        assert np.array_equal(written[1, :3], getattr(expected, name)[1])
-        assert not written[[1, 3], 3:].any()
-        assert (written[[0, 2]] == -7).all()
-    assert out.num_tasks.tolist() == [-7, 3, -7, 3]
+        assert np.array_equal(written[:2, :3], getattr(expected, name)[:2])
+        assert not written[:2, 3:].any()
+        assert (written[2:] == -7).all()
+    assert out.num_tasks.tolist() == [3, 3, -7, -7]
+
+
+@pytest.mark.skipif(not COMPILED, reason="compiled code only")
+@pytest.mark.parametrize("kind", [np.random.PCG64, np.random.MT19937, np.random.Philox])
+def test_compiled_code_draws_what_python_draws(kind: type[np.random.BitGenerator]) -> None:
+    theirs = [np.random.Generator(kind(seed)) for seed in (3, 4)]  # type: ignore[call-arg]
+    ours = [np.random.Generator(kind(seed)) for seed in (3, 4)]  # type: ignore[call-arg]
+    for rng in (*theirs, *ours):
+        rng.random(7)  # somewhere on their way
+    numbers = np.stack([draw_uniforms(rng, 5) for rng in theirs])
+    expected = make(arrays(), numbers)
+    out = empty_arrays(2, 5)
+    addresses = np.array([address_of(rng) for rng in ours])
+    drawing = Drawing(arrays(), new_draft(2, 5), addresses)
+    draw_one(drawing, 1, 0, out)  # copy 1 into row 0
+    draw_one(drawing, 0, 1, out)
+    for name in TASK_FIELDS:
+        assert np.array_equal(getattr(out, name)[::-1], getattr(expected, name))
+    for one, other in zip(theirs, ours, strict=True):
+        assert one.integers(2**60) == other.integers(2**60)  # they stand at the same place
 
 
 def test_the_largest_uniform_number_stays_in_range() -> None:
