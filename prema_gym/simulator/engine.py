@@ -59,8 +59,6 @@ _SINCE_WAKEUP, _TOTAL, _SINCE_RUN = range(3)  # state.TOKEN_WAITS
 def _spend(state: State, b: int, task_index: int, kind: int, cycles: int) -> None:
     """Let ``cycles`` pass in one way, and note the slice where a timeline is kept."""
     env = state.env[b]
-    if cycles == 0:
-        return
     start = env["now_cycles"]
     env["now_cycles"] = start + cycles
     if kind == RUN:
@@ -69,7 +67,7 @@ def _spend(state: State, b: int, task_index: int, kind: int, cycles: int) -> Non
         env["idle_cycles"] += cycles
     else:
         env["switching_cycles"] += cycles
-    if state.timeline.shape[1] == 0:
+    if state.timeline.shape[1] == 0 or cycles == 0:
         return
     last = env["num_slices"] - 1
     if (
@@ -115,9 +113,10 @@ def _run_for(state: State, b: int, cycles: int) -> bool:
     state.slots[b, env["runner"]] = NONE
     env["runner"] = NONE
     env["finished"] += 1
-    for slot in range(state.slots.shape[1]):
-        if state.slots[b, slot] > index:
-            state.task[b, state.slots[b, slot]]["order"] -= 1
+    for place in range(task["order"], env["admitted"] - env["finished"]):
+        slot = state.by_arrival[b, place + 1]
+        state.by_arrival[b, place] = slot
+        state.task[b, state.slots[b, slot]]["order"] = place
     return True
 
 
@@ -138,8 +137,8 @@ def _dispatch(state: State, b: int, options: EngineOptions, slot: int) -> bool:
     env["runner"] = slot
     env["draining"] = 0
     task["dispatches"] += 1
-    if task["first_run_cycles"] == NONE:
-        task["first_run_cycles"] = env["now_cycles"]
+    first = task["first_run_cycles"]
+    task["first_run_cycles"] = env["now_cycles"] if first == NONE else first
     env["quantum_end_cycles"] = env["now_cycles"] + options.quantum_cycles
     return _arrivals(state, b)
 
@@ -213,28 +212,41 @@ def _act(state: State, b: int, table: ProfileTable, options: EngineOptions, acti
 
 
 @inlined
+def _admit(state: State, b: int) -> None:
+    """Give free slots to tasks of the queue."""
+    env = state.env[b]
+    for slot in range(state.slots.shape[1]):
+        if state.slots[b, slot] == NONE and env["admitted"] < env["arrived"]:
+            place = env["admitted"] - env["finished"]
+            state.slots[b, slot] = env["admitted"]
+            state.by_arrival[b, place] = slot
+            state.task[b, env["admitted"]]["order"] = place
+            env["admitted"] += 1
+
+
+@inlined
 def _wake(state: State, b: int, options: EngineOptions) -> None:
     """Fill free slots from the queue and give waiting tasks their tokens (Algorithm 2)."""
     env = state.env[b]
     env["wakeups"] += 1
     now = env["now_cycles"]
-    for slot in range(state.slots.shape[1]):
-        if state.slots[b, slot] == NONE and env["admitted"] < env["arrived"]:
-            state.slots[b, slot] = env["admitted"]
-            state.task[b, env["admitted"]]["order"] = env["admitted"] - env["finished"]
-            env["admitted"] += 1
-        if state.slots[b, slot] == NONE or slot == env["runner"]:
-            continue
+    if env["admitted"] < env["arrived"]:
+        _admit(state, b)
+    for place in range(env["admitted"] - env["finished"]):
+        slot = state.by_arrival[b, place]
         task = state.task[b, state.slots[b, slot]]
+        before = task["token_waited_cycles"]
         waited = waited_cycles(task, now)
         if options.token_wait == _SINCE_WAKEUP:
-            wait = waited - task["token_waited_cycles"]
+            wait = waited - before
         elif options.token_wait == _TOTAL:
             wait = waited
         else:
             wait = now - task["stopped_cycles"]
+        # Values are chosen, not ways: who runs is a toss-up to the processor.
+        wait = 0 if slot == env["runner"] else wait
         task["token"] += task["priority"] * (wait / task["shown_cycles"])
-        task["token_waited_cycles"] = waited
+        task["token_waited_cycles"] = before if slot == env["runner"] else waited
 
 
 @inlined
@@ -242,8 +254,7 @@ def _run_on(state: State, b: int, options: EngineOptions) -> None:
     """Let the running task run to the next wake-up."""
     env = state.env[b]
     now = env["now_cycles"]
-    if env["quantum_end_cycles"] == now:
-        env["quantum_end_cycles"] += options.quantum_cycles
+    env["quantum_end_cycles"] += options.quantum_cycles * (env["quantum_end_cycles"] == now)
     task = state.task[b, state.slots[b, env["runner"]]]
     until = now + task["isolated_cycles"] - task["executed_cycles"]
     if env["arrived"] < env["num_tasks"]:

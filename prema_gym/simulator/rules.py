@@ -47,13 +47,9 @@ def is_legal(asking: bool, runner: int, slot: int, occupant: int, mechanism_inde
 
 @inlined
 def earliest_slot(state: State, b: int) -> int:
-    """Slot of the present task that arrived first (indices follow arrival)."""
-    best = NONE
-    for slot in range(state.slots.shape[1]):
-        index = state.slots[b, slot]
-        if index != NONE and (best == NONE or index < state.slots[b, best]):
-            best = slot
-    return best
+    """Slot of the present task that arrived first, or NONE."""
+    present = state.env[b]["admitted"] > state.env[b]["finished"]
+    return int(state.by_arrival[b, 0]) if present else NONE
 
 
 @inlined
@@ -92,68 +88,69 @@ def layer_cycles(table: ProfileTable, options: EngineOptions, segment: int) -> i
 
 
 @inlined
+def _show_runner(state: State, b: int, table: ProfileTable, options: EngineOptions) -> None:
+    """Find the next boundary of the running task, and write what it shows beyond a waiting one."""
+    env = state.env[b]
+    slot = env["runner"]
+    task = state.task[b, state.slots[b, slot]]
+    ms = options.ms_per_cycle
+    executed = task["executed_cycles"]
+    boundary, context_bytes, reload_bytes, segment = locate_inlined(
+        table, task["profile"], task["output_length"], executed, task["segment"]
+    )
+    task["segment"] = segment
+    saving, to_host = save_cycles(env, table.machine, context_bytes)
+    next_layer = layer_cycles(table, options, segment)
+    env["boundary_cycles"] = boundary
+    env["boundary_context_bytes"] = context_bytes
+    env["boundary_save_cycles"] = saving
+    env["boundary_resume_cycles"] = resume_cycles(
+        table.machine, context_bytes, reload_bytes, to_host
+    )
+    env["boundary_to_host"] = to_host
+    env["boundary_next_layer_cycles"] = next_layer
+    row = state.observation[b, slot]
+    row[col.RUNNING] = 1.0
+    row[col.SINCE_RUN_MS] = 0.0
+    row[col.NEXT_LAYER_MS] = next_layer * ms
+    row[col.PREEMPT_MS] = (boundary - executed + saving) * ms
+    row[col.CONTEXT_BYTES] = context_bytes
+    row[col.QUANTUM_LEFT_MS] = (env["quantum_end_cycles"] - env["now_cycles"]) * ms
+
+
+@inlined
 def observe(state: State, b: int, table: ProfileTable, options: EngineOptions) -> None:
     """Write the observation table and the legality mask of one environment."""
     env = state.env[b]
     rows = state.observation
-    slots = state.slots
     ms = options.ms_per_cycle
     now = env["now_cycles"]
-    runner = env["runner"]
-    num_slots = slots.shape[1]
-    for slot in range(num_slots):
-        index = slots[b, slot]
-        if index == NONE:
-            for column in range(col.NUM_COLUMNS):
-                rows[b, slot, column] = 0.0
-            continue
-        task = state.task[b, index]
+    rows[b] = 0.0
+    for place in range(env["admitted"] - env["finished"]):
+        slot = state.by_arrival[b, place]
+        task = state.task[b, state.slots[b, slot]]
         executed = task["executed_cycles"]
         remaining = max(task["shown_cycles"] - executed, 0)
         age = now - task["arrival_cycles"]
         rows[b, slot, col.PRESENT] = 1.0
         rows[b, slot, col.PRIORITY] = task["priority"]
-        rows[b, slot, col.ORDER] = task["order"]
+        rows[b, slot, col.ORDER] = place
         rows[b, slot, col.AGE_MS] = age * ms
         rows[b, slot, col.WAITED_MS] = (age - executed - task["killed_cycles"]) * ms
+        rows[b, slot, col.SINCE_RUN_MS] = (now - task["stopped_cycles"]) * ms
         rows[b, slot, col.ESTIMATED_MS] = task["shown_cycles"] * ms
         rows[b, slot, col.EXECUTED_MS] = executed * ms
         rows[b, slot, col.REMAINING_MS] = remaining * ms
+        rows[b, slot, col.NEXT_LAYER_MS] = task["next_layer_cycles"] * ms
         rows[b, slot, col.TOKEN] = task["token"]
         rows[b, slot, col.SLACK_MS] = (task["deadline_cycles"] - now - remaining) * ms
+        rows[b, slot, col.RESTORE_MS] = task["resume_cycles"] * ms
+        rows[b, slot, col.CONTEXT_BYTES] = task["context_bytes"]
         rows[b, slot, col.BATCH_SIZE] = task["batch_size"]
         rows[b, slot, col.PREEMPTIONS] = task["checkpoints"] + task["kills"]
-        if slot == runner:
-            boundary, context_bytes, reload_bytes, segment = locate_inlined(
-                table, task["profile"], task["output_length"], executed, task["segment"]
-            )
-            task["segment"] = segment
-            env["boundary_cycles"] = boundary
-            env["boundary_context_bytes"] = context_bytes
-            saving, to_host = save_cycles(env, table.machine, context_bytes)
-            env["boundary_save_cycles"] = saving
-            env["boundary_resume_cycles"] = resume_cycles(
-                table.machine, context_bytes, reload_bytes, to_host
-            )
-            env["boundary_to_host"] = to_host
-            next_layer = layer_cycles(table, options, segment)
-            env["boundary_next_layer_cycles"] = next_layer
-            rows[b, slot, col.RUNNING] = 1.0
-            rows[b, slot, col.SINCE_RUN_MS] = 0.0
-            rows[b, slot, col.NEXT_LAYER_MS] = next_layer * ms
-            rows[b, slot, col.PREEMPT_MS] = (boundary - executed + saving) * ms
-            rows[b, slot, col.RESTORE_MS] = 0.0
-            rows[b, slot, col.CONTEXT_BYTES] = context_bytes
-            rows[b, slot, col.QUANTUM_LEFT_MS] = (env["quantum_end_cycles"] - now) * ms
-        else:
-            rows[b, slot, col.RUNNING] = 0.0
-            rows[b, slot, col.SINCE_RUN_MS] = (now - task["stopped_cycles"]) * ms
-            rows[b, slot, col.NEXT_LAYER_MS] = task["next_layer_cycles"] * ms
-            rows[b, slot, col.PREEMPT_MS] = 0.0
-            rows[b, slot, col.RESTORE_MS] = task["resume_cycles"] * ms
-            rows[b, slot, col.CONTEXT_BYTES] = task["context_bytes"]
-            rows[b, slot, col.QUANTUM_LEFT_MS] = 0.0
-    write_mask(env, slots, state.mask, b)
+    if env["runner"] != NONE:
+        _show_runner(state, b, table, options)
+    write_mask(env, state.slots, state.mask, b)
 
 
 @inlined

@@ -312,10 +312,11 @@ class Simulator:
         The values of the new ones are undefined until the next :meth:`step`, or :meth:`load` of
         every environment.
         """
-        env, task, slots, observation, mask, timeline = self._state
+        env, task, slots, by_arrival, observation, mask, timeline = self._state
         # Twice as quick as `_replace` and `empty_like`, and this is done at every step.
         observation = np.empty(observation.shape, np.float32)
-        self._state = State(env, task, slots, observation, np.empty(mask.shape, np.bool_), timeline)
+        mask = np.empty(mask.shape, np.bool_)
+        self._state = State(env, task, slots, by_arrival, observation, mask, timeline)
 
     def step(self, actions: ArrayLike) -> None:
         """Take one decision in every environment that waits for one, and play to the next.
@@ -389,8 +390,10 @@ class Simulator:
 
         The same as :attr:`observation`, also where somebody wrote into that array.
         """
-        env, task, slots, observation, mask, timeline = self._state
-        anew = State(env, task, slots, np.empty_like(observation), np.empty_like(mask), timeline)
+        state = self._state
+        anew = state._replace(
+            observation=np.empty_like(state.observation), mask=np.empty_like(state.mask)
+        )
         self._write_tables(anew)
         return anew.observation
 
@@ -415,7 +418,7 @@ class Simulator:
             ConfigError: The shapes differ, or only one of the two keeps a timeline. Nothing has
                 changed then.
         """
-        for name in ("env", "task", "slots", "observation", "mask"):
+        for name in ("env", "task", "slots", "by_arrival", "observation", "mask"):
             given, own = getattr(state, name).shape, getattr(self._state, name).shape
             if given != own:
                 raise ConfigError(f"state array {name} has shape {given}, expected {own}")

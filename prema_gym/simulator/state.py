@@ -134,6 +134,7 @@ class State(NamedTuple):
     env: NDArray[np.void]  # (B,) ENV_DTYPE
     task: NDArray[np.void]  # (B, N) TASK_DTYPE
     slots: NDArray[np.int64]  # (B, S) task index or NONE
+    by_arrival: NDArray[np.int64]  # (B, S) slots of the present tasks, as they arrived; then any
     observation: NDArray[np.float32]  # (B, S, C)
     mask: NDArray[np.bool_]  # (B, A)
     timeline: NDArray[np.int64]  # (B, T, 4) task, kind, start, end
@@ -144,6 +145,7 @@ class State(NamedTuple):
             _copied(self.env),
             _copied(self.task),
             self.slots.copy(),
+            self.by_arrival.copy(),
             self.observation.copy(),
             self.mask.copy(),
             self.timeline.copy(),
@@ -194,10 +196,13 @@ def allocate(
     num_envs: int, max_tasks: int, slots: int, columns: int, actions: int, slices: int
 ) -> State:
     """Return zeroed arrays of the given sizes, every environment ``UNLOADED``."""
+    env = np.zeros(num_envs, ENV_DTYPE)
+    env["runner"] = NONE
     return State(
-        env=np.zeros(num_envs, ENV_DTYPE),
+        env=env,
         task=aligned(np.zeros((num_envs, max_tasks), TASK_DTYPE)),
         slots=np.full((num_envs, slots), NONE, np.int64),
+        by_arrival=np.zeros((num_envs, slots), np.int64),
         observation=np.zeros((num_envs, slots, columns), np.float32),
         mask=np.zeros((num_envs, actions), np.bool_),
         timeline=np.zeros((num_envs, slices, 4), np.int64),
