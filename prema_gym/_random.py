@@ -10,13 +10,14 @@ caller sees to it that nobody else draws from the generator meanwhile.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 _pointer_in: Any = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
@@ -26,6 +27,22 @@ _pointer_in: Any = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c
 def address_of(rng: np.random.Generator) -> int:
     """Return where the ``bitgen_t`` of a generator lies, which is there as long as it is."""
     return int(_pointer_in(rng.bit_generator.capsule, b"BitGenerator"))
+
+
+class Generators(NamedTuple):
+    """Generators and where they lie; one object, since compiled code takes the addresses on trust.
+
+    Make one with :meth:`of`.
+    """
+
+    rngs: tuple[np.random.Generator, ...]
+    addresses: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rngs: Iterable[np.random.Generator]) -> Generators:
+        """Look up where some generators lie."""
+        kept = tuple(rngs)
+        return cls(kept, np.array([address_of(rng) for rng in kept], np.int64))
 
 
 def _next_double(

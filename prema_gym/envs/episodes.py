@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from prema_gym._cpus import num_cpus
 from prema_gym._jit import direct
-from prema_gym._random import address_of
+from prema_gym._random import Generators
 from prema_gym.envs.ledger import Ledger, LedgerState
 from prema_gym.envs.records import Records, find_ends, room_for_ends
 from prema_gym.envs.settings import EnvSettings, whole_number
@@ -69,7 +69,7 @@ class Episodes:
 
     Attributes:
         simulator: The simulations; its arrays are the engine's own memory.
-        rngs: One generator a copy; empty before the first reset. Set by :meth:`put_rng` too.
+        rngs: One generator a copy; none before the first reset.
         over: bool (B,), True where an episode has ended and awaits its reset.
         waiting: int64 (K,), which are.
     """
@@ -90,9 +90,8 @@ class Episodes:
         self.simulator = self._new_simulator(self._source.max_tasks)
         self.ledger = Ledger(settings.checked_reward, self.num_envs, self.threads)
         self._agreed = settings  # whose states are known to fit
-        self._addresses = np.zeros(self.num_envs, np.int64)
-        self.rngs = []
-        self._no_restarts = self._source.restarts(_NOBODY, self.rngs, self._addresses)
+        self._generators = Generators.of(())
+        self._no_restarts = self._source.restarts(_NOBODY, self._generators)
         self.over = np.zeros(self.num_envs, np.bool_)
         self.waiting = _NOBODY
         self._find_ends: Any = None
@@ -116,20 +115,22 @@ class Episodes:
         )
 
     @property
-    def rngs(self) -> Sequence[np.random.Generator]:
-        """See the class."""
-        return self._rngs
+    def rngs(self) -> tuple[np.random.Generator, ...]:
+        """See the class.
+
+        Raises:
+            ConfigError: On setting, something else than one generator a copy.
+        """
+        return self._generators.rngs
 
     @rngs.setter
     def rngs(self, rngs: Sequence[np.random.Generator]) -> None:
-        self._rngs: list[np.random.Generator] = []
-        for i, rng in enumerate(rngs):
-            self.put_rng(i, rng)
-
-    def put_rng(self, i: int, rng: np.random.Generator) -> None:
-        """Let copy ``i`` draw from a generator; with it all copies before it have one."""
-        self._rngs[i : i + 1] = [rng]
-        self._addresses[i] = address_of(rng)
+        for rng in rngs:
+            if not isinstance(rng, np.random.Generator):
+                raise ConfigError(f"a generator is a numpy.random.Generator, got {rng!r}")
+        if len(rngs) != self.num_envs:
+            raise ConfigError(f"{len(rngs)} generators for {self.num_envs} copies: give one a copy")
+        self._generators = Generators.of(rngs)
 
     def reset(self, rows: IntArray, options: Mapping[str, Any] | None = None) -> None:
         """Start a new episode in each copy of ``rows`` and play to its first decision.
@@ -150,7 +151,7 @@ class Episodes:
             source = source_from_options(options, self.catalog, self.num_envs, self._source)
         if source.max_tasks > self.simulator.max_tasks:
             self._resize(source.max_tasks)
-        workloads = source.workloads(rows, self._rngs)
+        workloads = source.workloads(rows, self._generators)
         whole, self._whole = self._whole, False
         if self.fresh and rows.size == self.num_envs:
             self.simulator.renew_tables()
@@ -186,7 +187,7 @@ class Episodes:
         payment = self.ledger.new_payment()
         restarts = self._no_restarts
         if restart and self.waiting.size:
-            restarts = self._source.restarts(self.waiting, self._rngs, self._addresses)
+            restarts = self._source.restarts(self.waiting, self._generators)
         self._whole = False
         self.simulator.make_room()
         num_over = self.ledger.play(self.simulator, actions, payment, restarts)
@@ -344,7 +345,7 @@ def _rebuild(
     num_envs: int,
     threads: int,
     fresh: bool,
-    rngs: list[np.random.Generator],
+    rngs: tuple[np.random.Generator, ...],
     simulation: State,
     totals: LedgerState,
     over: NDArray[np.bool_],
@@ -352,7 +353,8 @@ def _rebuild(
     """Undo :meth:`Episodes.__reduce__`, in a copy or in another process."""
     episodes = Episodes(settings, num_envs, threads, fresh=fresh)
     episodes._restore(simulation, totals, over)
-    episodes.rngs = rngs
+    if rngs:
+        episodes.rngs = rngs
     return episodes
 
 

@@ -7,13 +7,14 @@ it, where drawing costs less than calling Python for it. A given workload draws 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from prema_gym._jit import COMPILED, direct
+from prema_gym._random import Generators
 from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
 from prema_gym.metrics import IntArray
 from prema_gym.workloads.catalog import Catalog, compile_scenario
@@ -34,7 +35,6 @@ OVERRIDES = (
 """Fields of a scenario that ``reset(options=…)`` may change for one episode: how workloads are
 drawn. The networks and the machine are what the environment was made with."""
 
-Generators = Sequence[np.random.Generator]
 _NO_GENERATORS: IntArray = np.empty(0, np.int64)
 
 
@@ -54,17 +54,16 @@ class Source(Protocol):
         """Most tasks a workload has."""
         ...
 
-    def workloads(self, rows: IntArray, rngs: Generators) -> WorkloadArrays:
+    def workloads(self, rows: IntArray, generators: Generators) -> WorkloadArrays:
         """Return the next workload of each copy in ``rows``, in the first K rows of arrays."""
         ...
 
-    def restarts(self, rows: IntArray, rngs: Generators, addresses: IntArray) -> Restarts:
+    def restarts(self, rows: IntArray, generators: Generators) -> Restarts:
         """Return what a step needs to start the copies ``rows`` anew.
 
         Args:
             rows: int64 (K,), distinct.
-            rngs: The copies' generators (B).
-            addresses: int64 (B,), `prema_gym._random.address_of` each.
+            generators: The copies' (B).
         """
         ...
 
@@ -84,19 +83,20 @@ class Drawn:
         self._arrays = empty_arrays(num_envs, self.max_tasks)
         self._generate = direct(generate, self._catalog, self._draft, 0, self._arrays)
 
-    def workloads(self, rows: IntArray, rngs: Generators) -> WorkloadArrays:
+    def workloads(self, rows: IntArray, generators: Generators) -> WorkloadArrays:
         """Draw for each copy from its own generator, which alone advances."""
         for k, row in enumerate(rows.tolist()):
-            draw_uniforms(rngs[row], self.max_tasks, out=self._draft.uniforms[k])
+            draw_uniforms(generators.rngs[row], self.max_tasks, out=self._draft.uniforms[k])
         self._generate(self._catalog, self._draft, rows.size, self._arrays)
         return self._arrays
 
-    def restarts(self, rows: IntArray, rngs: Generators, addresses: IntArray) -> Restarts:
+    def restarts(self, rows: IntArray, generators: Generators) -> Restarts:
         """Leave the drawing to the step, or draw now where nothing is compiled."""
         if COMPILED:
-            return Restarts(rows, self._arrays, Drawing(self._catalog, self._draft, addresses))
+            drawing = Drawing(self._catalog, self._draft, generators.addresses)
+            return Restarts(rows, self._arrays, drawing)
         drawing = Drawing(self._catalog, self._draft, _NO_GENERATORS)
-        return Restarts(rows, self.workloads(rows, rngs), drawing)
+        return Restarts(rows, self.workloads(rows, generators), drawing)
 
 
 @dataclass(frozen=True)
@@ -111,15 +111,15 @@ class Given:
         """Tasks of the longest workload."""
         return int(self.batch.num_tasks.max())
 
-    def workloads(self, rows: IntArray, rngs: Generators) -> WorkloadArrays:
+    def workloads(self, rows: IntArray, generators: Generators) -> WorkloadArrays:
         """Copy the rows asked for; no generator is used."""
         chosen = rows if len(self.batch) > 1 else np.zeros_like(rows)
         return WorkloadArrays._make(array[chosen] for array in self.batch.arrays)
 
-    def restarts(self, rows: IntArray, rngs: Generators, addresses: IntArray) -> Restarts:
+    def restarts(self, rows: IntArray, generators: Generators) -> Restarts:
         """Copy the rows asked for."""
         nothing = Drawing(self.catalog.arrays, new_draft(0, 0), _NO_GENERATORS)
-        return Restarts(rows, self.workloads(rows, rngs), nothing)
+        return Restarts(rows, self.workloads(rows, generators), nothing)
 
 
 def given_source(workload: WorkloadLike, catalog: Catalog, num_envs: int) -> Given:

@@ -122,11 +122,12 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
             WorkloadError: A workload that does not fit.
         """
         seeds = _seeds(seed, self.num_envs)
-        rngs = self._episodes.rngs
+        rngs = list(self._episodes.rngs)
         for i, own in enumerate(seeds):
             if own is not None or len(rngs) <= i:
                 rng, self._seeds[i] = gymnasium.utils.seeding.np_random(own)
-                self._episodes.put_rng(i, rng)
+                rngs[i : i + 1] = [rng]
+        self._episodes.rngs = rngs
         self._episodes.reset(self._episodes.everyone, options)
         return self._observations(), self._infos()
 
@@ -203,11 +204,11 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
     @property
     def np_random(self) -> Any:  # noqa: ANN401 - Gymnasium declares one generator here
         """The generators, one a copy: a tuple, as in Gymnasium's own vector environments."""
-        return tuple(self._episodes.rngs)
+        return self._episodes.rngs
 
     @np_random.setter
     def np_random(self, value: Any) -> None:  # noqa: ANN401
-        self._episodes.rngs = value
+        self._episodes.rngs = tuple(value)
         self._seeds = [_UNKNOWN] * self.num_envs
 
     @property

@@ -72,6 +72,18 @@ def check_step(envs: PremaNPUVectorEnv, observations: Any, rewards: Any, infos: 
     assert infos["action_mask"].any(axis=1).all()
     absent = observations[:, :, 0] == 0
     assert not observations[absent].any()
+    check_order(envs._episodes.simulator)
+
+
+def check_order(simulator: Simulator) -> None:
+    """The engine's list of who is present: their slots, as they arrived; places are ranks."""
+    state, tasks = simulator.engine_arguments[0], simulator.tasks
+    for b, record in enumerate(simulator.env):
+        slots = state.by_arrival[b, : record["admitted"] - record["finished"]]
+        occupants = state.slots[b, slots]
+        assert sorted(slots.tolist()) == np.flatnonzero(state.slots[b] >= 0).tolist()
+        assert (np.diff(occupants) > 0).all()
+        assert tasks[b, occupants]["order"].tolist() == list(range(len(slots)))
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -157,6 +157,31 @@ def test_copies_have_their_own_seeds() -> None:
     assert envs.np_random_seed == tuple(range(20, 28))
 
 
+@pytest.mark.small
+@pytest.mark.parametrize("mode", MODES)
+def test_generators_can_be_exchanged(mode: AutoresetMode) -> None:
+    """The next episodes are drawn from the new ones, each kind of generator as by hand."""
+    envs = vector(2, autoreset_mode=mode, max_decisions=3)
+    envs.reset(seed=0)
+    kinds = (np.random.MT19937, np.random.PCG64DXSM)
+    envs.np_random = [np.random.Generator(kind(9)) for kind in kinds]
+    assert envs.np_random_seed == (-1, -1)
+    wanted = [sample(catalog(), np.random.Generator(kind(9))) for kind in kinds]
+    for _ in range(4):  # to the limit, and into the next episode
+        envs.step([0, 0])
+    arrivals = envs._episodes.simulator.tasks["arrival_cycles"]
+    for own, workload in zip(arrivals, wanted, strict=True):
+        assert own[: workload.num_tasks].tolist() == workload.arrival_cycles.tolist()
+    kept = envs.np_random
+    for wrong, message in (
+        ([np.random.default_rng(0)], "1 generators for 2 copies"),
+        ([1, 2], "a generator is a numpy.random.Generator, got 1"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            envs.np_random = wrong
+        assert envs.np_random == kept
+
+
 def arrays_in(result: Any) -> list[np.ndarray]:
     if isinstance(result, np.ndarray) and result.dtype != object:
         return [result]
