@@ -289,7 +289,8 @@ class Episodes:
                 )
         self._restore(state.simulation, state.totals, state.over)
         self._agreed = state.settings
-        self.rngs = rngs
+        if not self.rngs:
+            self.rngs = rngs
         for rng, generator in zip(rngs, state.generators, strict=True):
             rng.bit_generator.state = generator
 

@@ -167,14 +167,7 @@ class Simulator:
         self._advance: Any = None
         self._show: Any = None
         self._start = direct(engine.start, *fixed, empty_arrays(1, 1), self._all_rows)
-        self._view_words()
-
-    def _view_words(self) -> None:
-        task, env = self._state.task.view(np.int64), self._state.env.view(np.int64)
-        self._words = (
-            task.reshape(self.num_envs, self.max_tasks, -1),
-            env.reshape(self.num_envs, -1),
-        )
+        self._words: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         bound = ("_advance", "_start", "_show", "_words")
@@ -220,6 +213,12 @@ class Simulator:
 
         For who copies records: NumPy would take them field by field.
         """
+        if self._words is None:
+            task, env = self._state.task.view(np.int64), self._state.env.view(np.int64)
+            self._words = (
+                task.reshape(self.num_envs, self.max_tasks, -1),
+                env.reshape(self.num_envs, -1),
+            )
         return self._words
 
     @property
@@ -428,6 +427,6 @@ class Simulator:
         copy = state.copy()
         task = aligned(state.task) if self.num_envs > 1 else copy.task
         self._state = State(copy.env, task, *copy[2:])
-        self._view_words()
+        self._words = None
         # Tables follow from the rest; those handed out may have been written into since.
         self._write_tables(self._state)
