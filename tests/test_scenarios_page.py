@@ -1,4 +1,4 @@
-"""docs/scenarios.md lists what the code takes, and its examples run as written."""
+"""docs/scenarios.md lists what the code takes; its examples, and those of one's own things, run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from prema_gym.workloads import LengthModel, TaskSpec, scenarios, storage
 from prema_gym.workloads.lengths import default_lengths
 from prema_gym.workloads.scenario import ARRIVALS, Scenario
 
-PAGE = Path(__file__).parents[1] / "docs" / "scenarios.md"
-TEXT = PAGE.read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+DOCS = Path(__file__).parents[1] / "docs"
+TEXT = (DOCS / "scenarios.md").read_text(encoding="utf-8")
+OWN = (DOCS / "bring-your-own.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT + OWN, re.DOTALL)
 
 
 def section(heading: str) -> str:
@@ -122,7 +123,7 @@ def test_an_example_runs_as_written(
     tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(EXAMPLES[number], f"{PAGE} {number}", "exec"), {"__name__": "example"})  # ours
+    exec(compile(EXAMPLES[number], f"example {number}", "exec"), {"__name__": "example"})  # ours
     printed = capsys.readouterr().out.splitlines()
     assert printed
     if "duel.json" in EXAMPLES[number]:  # one workload, played twice: to the last bits of a mean
