@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from agents.objective import Gains, measure
 from agents.scorer import Weights, choose
+from prema_gym.errors import ConfigError
 from prema_gym.runs import Decider, outcomes_of, run_policy
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.workloads.catalog import Catalog, compile_scenario
@@ -41,14 +42,28 @@ class Leg:
     weight: float
 
     def scenario(self, scenario: Scenario, quantum_ms: float) -> Scenario:
-        """The variant of ``scenario``, with the quantum used in training [ms]."""
-        return replace(
+        """The variant of ``scenario``, with the quantum used in training [ms].
+
+        Raises:
+            ConfigError: It cannot be played: its trace is too short for more tasks, say.
+        """
+        variant = replace(
             scenario,
             name=f"{scenario.name}×{self.tasks:g}×{self.window:g}",
             num_tasks=max(2, round(scenario.num_tasks * self.tasks)),
             window_ms=scenario.window_ms * self.window,
             quantum_ms=quantum_ms,
         )
+        try:
+            compile_scenario(variant)  # needed anyway, and kept
+        except ConfigError as error:
+            if self.tasks == self.window == 1.0:
+                raise
+            raise ConfigError(
+                f"training also plays {scenario.name!r} with {self.tasks:g} × its tasks and "
+                f"{self.window:g} × its window, and there {error}"
+            ) from None
+        return variant
 
 
 COURSE: tuple[Leg, ...] = (

@@ -205,11 +205,19 @@ def networks(
     hardware: Annotated[
         Path | None, typer.Option(help="NPU configuration, FILE.toml; default: the paper's.")
     ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Refuse a file with operators that would be skipped."),
+    ] = False,
     format: FormatOption = Format.table,
 ) -> None:
     """List networks: layers, MACs, weights, isolated and estimated times at batch 1, 4, 16."""
     from prema_gym.listings import network_rows
+    from prema_gym.networks.importers import is_file, read_network
 
+    for name in network or () if strict else ():
+        if is_file(name):
+            read_network(name, strict=True)
     estimates = tuple(f"est b{batch}" for batch in (1, 4, 16))
     too_wide = () if console().width >= FULL_WIDTH else ("layers", "lengths", *estimates)
     rows = network_rows(_hardware(hardware), network or ())

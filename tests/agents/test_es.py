@@ -128,6 +128,17 @@ def test_legs_vary_tasks_and_window_and_shares_add_up() -> None:
     assert (variant.num_tasks, variant.window_ms, variant.quantum_ms) == (8, 300.0, 1.0)
 
 
+def test_a_trace_too_short_for_a_leg_is_explained(tmp_path: Path) -> None:
+    trace = tmp_path / "short.csv"
+    trace.write_text("arrival_s\n" + "".join(f"{k}.0\n" for k in range(6)))
+    scenario = replace(TINY, arrival="trace", trace=str(trace), num_tasks=4)
+    assert Leg(share=1, weight=1).scenario(scenario, 1.0).num_tasks == 4
+    with pytest.raises(
+        ConfigError, match=r"with 2 × its tasks and 1 × its window, and there .* 6 re"
+    ):
+        Leg(tasks=2.0, share=1, weight=1).scenario(scenario, 1.0)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

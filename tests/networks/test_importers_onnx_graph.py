@@ -11,6 +11,7 @@ from pathlib import Path
 import onnx
 import pytest
 
+from prema_gym.cli import main
 from prema_gym.errors import ConfigError, MissingExtraError
 from prema_gym.networks import Network, VectorWork, get, read_network
 from tests.networks.importer_files import DATA, layers, node, onnx_file, write_graph
@@ -99,8 +100,22 @@ def test_what_is_skipped_is_listed_with_its_share_or_refused(tmp_path: Path) -> 
     assert read_network(path).notes == (listed,)
     with pytest.raises(ConfigError) as caught:
         read_network(path, strict=True)
-    assert str(caught.value) == f"{listed}, which strict=True refuses"
+    assert str(caught.value) == f"{listed}, which strict refuses"
     assert read_network(onnx_file("resnet18"), strict=True).notes == ()
+
+
+def test_the_command_line_refuses_them_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = onnx.helper.make_node("Odd", ["x"], ["a"], domain="mine")
+    product = node("MatMul", "x w", "y")
+    path = write_graph(tmp_path / "g.onnx", [odd, product], IMAGE, {"w": (8, 4)})
+    for options, status in (((), 0), (("--strict",), 2)):
+        with pytest.raises(SystemExit) as caught:
+            main(["networks", str(path), *options])
+        out, err = capsys.readouterr()
+        assert (caught.value.code, bool(out), err.count("\n")) == (status, status == 0, 1)
+        assert "1 of 2 operators skipped" in err
 
 
 def test_a_real_file_with_an_operator_of_its_own() -> None:

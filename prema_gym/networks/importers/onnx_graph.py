@@ -46,7 +46,7 @@ def read(path: str, *, strict: bool) -> tuple[tuple[Phase, ...], list[str]]:
         walk.visit(operator)
     total, skipped = len(graph.operators), _skips(walk.skipped, len(graph.operators))
     if strict and skipped:
-        raise ConfigError(f"{path}: {skipped[0]}, which strict=True refuses")
+        raise ConfigError(f"{path}: {skipped[0]}, which strict refuses")
     phases = walk.phases()
     if not phases:
         why = f" ({skipped[0]})" if skipped else ""
