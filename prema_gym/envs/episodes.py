@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils import seeding
 from numpy.typing import ArrayLike, NDArray
 
 from prema_gym._cpus import num_cpus
@@ -131,6 +132,25 @@ class Episodes:
         if len(rngs) != self.num_envs:
             raise ConfigError(f"{len(rngs)} generators for {self.num_envs} copies: give one a copy")
         self._generators = Generators.of(rngs)
+
+    def seed(self, seeds: Sequence[int | None]) -> dict[int, int]:
+        """Give new generators to the copies that get a seed, and to those that have none yet.
+
+        Args:
+            seeds: One a copy; None: whatever seed the system gives, where one is needed.
+
+        Returns:
+            Copy → seed, of those with a new generator.
+        """
+        rngs = list(self.rngs)
+        given: dict[int, int] = {}
+        for i, own in enumerate(seeds):
+            if own is not None or len(rngs) <= i:
+                rng, given[i] = seeding.np_random(own)
+                rngs[i : i + 1] = [rng]
+        if given:
+            self.rngs = rngs
+        return given
 
     def reset(self, rows: IntArray, options: Mapping[str, Any] | None = None) -> None:
         """Start a new episode in each copy of ``rows`` and play to its first decision.

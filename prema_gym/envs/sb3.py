@@ -92,12 +92,7 @@ class PremaNPUVecEnv(VecEnv):
     def reset(self) -> NDArray[np.float32]:
         """Start a new episode in every copy, with the seeds and options set before."""
         episodes = self._episodes
-        rngs = list(episodes.rngs)
-        for i, seed in enumerate(self._seeds):
-            if seed is not None or len(rngs) <= i:
-                rng, _ = gymnasium.utils.seeding.np_random(seed)
-                rngs[i : i + 1] = [rng]
-        episodes.rngs = rngs
+        episodes.seed(self._seeds)
         first = self._options[0]
         if any(options is not first and options != first for options in self._options):
             raise ConfigError("options must be the same for every copy")

@@ -122,12 +122,8 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
             WorkloadError: A workload that does not fit.
         """
         seeds = _seeds(seed, self.num_envs)
-        rngs = list(self._episodes.rngs)
-        for i, own in enumerate(seeds):
-            if own is not None or len(rngs) <= i:
-                rng, self._seeds[i] = gymnasium.utils.seeding.np_random(own)
-                rngs[i : i + 1] = [rng]
-        self._episodes.rngs = rngs
+        for i, used in self._episodes.seed(seeds).items():
+            self._seeds[i] = used
         self._episodes.reset(self._episodes.everyone, options)
         return self._observations(), self._infos()
 
