@@ -120,7 +120,7 @@ class Episodes:
         """See the class.
 
         Raises:
-            ConfigError: On setting, something else than one generator a copy.
+            ConfigError: On setting, something else than one generator for each copy alone.
         """
         return self._generators.rngs
 
@@ -131,7 +131,11 @@ class Episodes:
                 raise ConfigError(f"a generator is a numpy.random.Generator, got {rng!r}")
         if len(rngs) != self.num_envs:
             raise ConfigError(f"{len(rngs)} generators for {self.num_envs} copies: give one a copy")
-        self._generators = Generators.of(rngs)
+        generators = Generators.of(rngs)
+        if len(set(generators.addresses.tolist())) < self.num_envs:
+            # Also since threads would draw from it at once.
+            raise ConfigError("two copies cannot share a generator: each has its own workloads")
+        self._generators = generators
 
     def seed(self, seeds: Sequence[int | None]) -> dict[int, int]:
         """Give new generators to the copies that get a seed, and to those that have none yet.

@@ -176,6 +176,7 @@ def test_generators_can_be_exchanged(mode: AutoresetMode) -> None:
     for wrong, message in (
         ([np.random.default_rng(0)], "1 generators for 2 copies"),
         ([1, 2], "a generator is a numpy.random.Generator, got 1"),
+        ([kept[0], np.random.Generator(kept[0].bit_generator)], "cannot share a generator"),
     ):
         with pytest.raises(ConfigError, match=message):
             envs.np_random = wrong
