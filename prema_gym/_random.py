@@ -32,17 +32,19 @@ def address_of(rng: np.random.Generator) -> int:
 class Generators(NamedTuple):
     """Generators and where they lie; one object, since compiled code takes the addresses on trust.
 
-    Make one with :meth:`of`.
+    Make one with :meth:`of`, and hold it while compiled code has its addresses.
     """
 
     rngs: tuple[np.random.Generator, ...]
     addresses: NDArray[np.int64]
+    owners: tuple[np.random.BitGenerator, ...]  # of that memory
 
     @classmethod
     def of(cls, rngs: Iterable[np.random.Generator]) -> Generators:
         """Look up where some generators lie."""
         kept = tuple(rngs)
-        return cls(kept, np.array([address_of(rng) for rng in kept], np.int64))
+        addresses = np.array([address_of(rng) for rng in kept], np.int64)
+        return cls(kept, addresses, tuple(rng.bit_generator for rng in kept))
 
 
 def _next_double(

@@ -20,7 +20,7 @@ from prema_gym.metrics import IntArray
 Observation = NDArray[np.float32]
 Action = int | np.integer[Any]
 
-_OUT_OF_RANGE = -1  # an action that no mask allows, for whole numbers beyond 64 bits too
+_OUT_OF_RANGE = -1  # an action that no mask allows, in place of whole numbers beyond 64 bits
 
 
 class PremaNPUEnv(gymnasium.Env[Observation, Action]):
@@ -194,10 +194,11 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
             ConfigError: Options that are not allowed.
             WorkloadError: A workload that does not belong to the scenario.
         """
-        super().reset(seed=seed)
         episodes = self._episodes
+        source = episodes.source(options)
+        super().reset(seed=seed)
         episodes.rngs = [self.np_random]
-        episodes.reset(episodes.everyone, options)
+        episodes.reset(episodes.everyone, source)
         if self.render_mode == "human":
             self.render()
         return self._observation(), self._info()
@@ -248,6 +249,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
 
     def get_state(self) -> EpisodesState:
         """Return a copy of everything that moves, for :meth:`set_state`; some 10 µs."""
+        self._take_generator()
         return self._episodes.get_state()
 
     def set_state(self, state: EpisodesState) -> None:
@@ -256,6 +258,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         Raises:
             ConfigError: The state is of an environment with other sizes.
         """
+        self._take_generator()
         self._episodes.set_state(state, [self.np_random])
 
     def render(self) -> str | NDArray[np.uint8] | None:
@@ -285,12 +288,21 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         """Close the window, if there is one."""
         self._renderer.close()
 
+    def _take_generator(self) -> None:
+        """Go on with the generator that a user may have put in place of ours."""
+        if self._episodes.rngs and self._episodes.rngs[0] is not self.np_random:
+            self._episodes.rngs = [self.np_random]
+
     def _checked(self, action: Action) -> int:
         try:
             number = operator.index(action)
         except TypeError:
             raise IllegalActionError(f"an action is a whole number, got {action!r}") from None
-        return number if 0 <= number < self._episodes.simulator.num_actions else _OUT_OF_RANGE
+        if abs(number) < 2**63:
+            return number
+        if self.settings.strict:
+            raise IllegalActionError(f"action {number} is illegal: no action has that many digits")
+        return _OUT_OF_RANGE
 
     def _observation(self) -> Observation:
         return np.array(self._episodes.simulator.observation[0])

@@ -27,7 +27,7 @@ from prema_gym.envs.totals import Payment
 from prema_gym.errors import ConfigError, IllegalActionError
 from prema_gym.metrics import IntArray
 from prema_gym.simulator.observation import COLUMNS
-from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator.simulator import Simulator, check_array
 from prema_gym.simulator.state import State
 from prema_gym.workloads.catalog import compile_scenario
 
@@ -127,7 +127,7 @@ class Episodes:
     @rngs.setter
     def rngs(self, rngs: Sequence[np.random.Generator]) -> None:
         for rng in rngs:
-            if not isinstance(rng, np.random.Generator):
+            if type(rng) is not np.random.Generator:  # compiled code knows no subclass's `random`
                 raise ConfigError(f"a generator is a numpy.random.Generator, got {rng!r}")
         if len(rngs) != self.num_envs:
             raise ConfigError(f"{len(rngs)} generators for {self.num_envs} copies: give one a copy")
@@ -156,11 +156,10 @@ class Episodes:
             self.rngs = rngs
         return given
 
-    def reset(self, rows: IntArray, options: Mapping[str, Any] | None = None) -> None:
-        """Start a new episode in each copy of ``rows`` and play to its first decision.
+    def source(self, options: Mapping[str, Any] | None) -> Source:
+        """Return where the next episodes come from: look here before anything changes.
 
         Args:
-            rows: int64 (K,), distinct.
             options: A workload or scenario fields for these episodes only; see
                 :func:`sources.source_from_options`.
 
@@ -168,11 +167,20 @@ class Episodes:
             ConfigError: Options that are not allowed.
             WorkloadError: A workload that does not fit.
         """
-        source = self._source
         if options is not None and not isinstance(options, Mapping):
             raise ConfigError(f"options must be a dict or None, got {options!r}")
-        if options:
-            source = source_from_options(options, self.catalog, self.num_envs, self._source)
+        if not options:
+            return self._source
+        return source_from_options(options, self.catalog, self.num_envs, self._source)
+
+    def reset(self, rows: IntArray, source: Source | None = None) -> None:
+        """Start a new episode in each copy of ``rows`` and play to its first decision.
+
+        Args:
+            rows: int64 (K,), distinct.
+            source: From :meth:`source`; default: the environment's own.
+        """
+        source = self._source if source is None else source
         if source.max_tasks > self.simulator.max_tasks:
             self._resize(source.max_tasks)
         workloads = source.workloads(rows, self._generators)
@@ -210,8 +218,9 @@ class Episodes:
             self.simulator.renew_tables()
         payment = self.ledger.new_payment()
         restarts = self._no_restarts
+        generators = self._generators  # held until the step is taken, whoever exchanges them
         if restart and self.waiting.size:
-            restarts = self._source.restarts(self.waiting, self._generators)
+            restarts = self._source.restarts(self.waiting, generators)
         self._whole = False
         self.simulator.make_room()
         num_over = self.ledger.play(self.simulator, actions, payment, restarts)
@@ -336,6 +345,7 @@ class Episodes:
                 f"up to {self._source.max_tasks}"
             )
         self.ledger.check_state(totals)
+        check_array("over", over, self.over)
         simulator = self.simulator
         if max_tasks != simulator.max_tasks:  # a reset's options may have asked for more room
             simulator = self._new_simulator(max_tasks)

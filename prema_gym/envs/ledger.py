@@ -23,7 +23,7 @@ from prema_gym.envs.sources import Restarts
 from prema_gym.envs.totals import PAID, SINCE, Account, Job, Payment, step_and_pay
 from prema_gym.errors import ConfigError
 from prema_gym.metrics import SLA_TARGETS, FloatArray, IntArray
-from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator.simulator import Simulator, check_array
 from prema_gym.simulator.state import NONE
 
 
@@ -155,6 +155,7 @@ class Ledger:
         Raises:
             ConfigError: It was made with another number of copies or reward terms.
         """
+        check_array("lines", state.lines, self._account.lines)
         if state.totals.shape != self._account.totals.shape:
             raise ConfigError(
                 f"the state's totals have shape {state.totals.shape}, expected "

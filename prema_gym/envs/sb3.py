@@ -92,11 +92,12 @@ class PremaNPUVecEnv(VecEnv):
     def reset(self) -> NDArray[np.float32]:
         """Start a new episode in every copy, with the seeds and options set before."""
         episodes = self._episodes
-        episodes.seed(self._seeds)
         first = self._options[0]
         if any(options is not first and options != first for options in self._options):
             raise ConfigError("options must be the same for every copy")
-        episodes.reset(episodes.everyone, first)
+        source = episodes.source(first)
+        episodes.seed(self._seeds)
+        episodes.reset(episodes.everyone, source)
         self._reset_seeds()
         self._reset_options()
         self.reset_infos = [

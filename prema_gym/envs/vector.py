@@ -121,10 +121,11 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
             ConfigError: Another number of seeds than copies, or options that are not allowed.
             WorkloadError: A workload that does not fit.
         """
-        seeds = _seeds(seed, self.num_envs)
-        for i, used in self._episodes.seed(seeds).items():
+        episodes, seeds = self._episodes, _seeds(seed, self.num_envs)
+        source = episodes.source(options)
+        for i, used in episodes.seed(seeds).items():
             self._seeds[i] = used
-        self._episodes.reset(self._episodes.everyone, options)
+        episodes.reset(episodes.everyone, source)
         return self._observations(), self._infos()
 
     def step(self, actions: ArrayLike) -> tuple[Observations, Floats, Flags, Flags, dict[str, Any]]:

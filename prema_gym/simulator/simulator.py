@@ -88,6 +88,18 @@ def check_mechanisms(mechanisms: Sequence[str]) -> tuple[str, ...]:
     return tuple(mechanisms)
 
 
+def check_array(name: str, given: NDArray[Any], own: NDArray[Any]) -> None:
+    """Hold an array of a state against the one it is to take the place of.
+
+    Raises:
+        ConfigError: It has another shape or type: compiled code would take it on trust.
+    """
+    if given.shape != own.shape:
+        raise ConfigError(f"state array {name} has shape {given.shape}, expected {own.shape}")
+    if given.dtype is not own.dtype and given.dtype != own.dtype:  # records take long to compare
+        raise ConfigError(f"state array {name} is {given.dtype}, expected {own.dtype}")
+
+
 class Simulator:
     """A batch of simulations advanced from decision to decision by one compiled call.
 
@@ -414,13 +426,11 @@ class Simulator:
         """Continue from a copy made by :meth:`get_state` of a simulator of the same shape.
 
         Raises:
-            ConfigError: The shapes differ, or only one of the two keeps a timeline. Nothing has
-                changed then.
+            ConfigError: The shapes or types differ, or only one of the two keeps a timeline.
+                Nothing has changed then.
         """
         for name in ("env", "task", "slots", "by_arrival", "observation", "mask"):
-            given, own = getattr(state, name).shape, getattr(self._state, name).shape
-            if given != own:
-                raise ConfigError(f"state array {name} has shape {given}, expected {own}")
+            check_array(name, getattr(state, name), getattr(self._state, name))
         if (state.timeline.shape[1] > 0) != self.record_timeline:
             kept = "none" if self.record_timeline else "one"
             raise ConfigError(f"the state was made with another record_timeline: it has {kept}")

@@ -339,9 +339,11 @@ def test_strict_raises_and_changes_nothing() -> None:
     env = single(strict=True)
     _observation, info = env.reset(seed=0)
     wrong = int(np.flatnonzero(~info["action_mask"])[0])
-    for action in (wrong, -1, 3):
-        with pytest.raises(IllegalActionError, match="legal now"):
+    for action in (wrong, -1, 3, 99, 2**62):
+        with pytest.raises(IllegalActionError, match=f"^action {action} is illegal .* legal now"):
             env.step(action)
+    with pytest.raises(IllegalActionError, match=f"action {10**30} is illegal"):
+        env.step(10**30)
     np.testing.assert_array_equal(env.action_masks(), info["action_mask"])
     _rewards, info = play(env, go_on, seed=0)
     assert info["illegal_actions"] == 0
@@ -548,6 +550,64 @@ def test_a_refused_state_changes_nothing() -> None:
         total += reward
         over = terminated or truncated
     assert total == pytest.approx(-info["episode_metrics"]["antt"], abs=1e-9)
+
+
+@pytest.mark.small
+@pytest.mark.parametrize(
+    ("part", "wrong"),
+    [
+        ("over", np.zeros(2, np.bool_)),
+        ("over", np.zeros(1)),
+        ("slots", np.zeros((1, 3), np.int32)),
+        ("lines", np.zeros((1, 3))),
+    ],
+)
+def test_a_state_of_other_sizes_or_types_is_refused(part: str, wrong: NDArray[Any]) -> None:
+    """Compiled code takes both on trust."""
+    env = single()
+    env.reset(seed=0)
+    state = env.get_state()
+    if part == "slots":
+        state = state._replace(simulation=state.simulation._replace(slots=wrong))
+    elif part == "lines":
+        state = state._replace(totals=state.totals._replace(lines=wrong))
+    else:
+        state = state._replace(over=wrong)
+    with pytest.raises(ConfigError, match=f"state array {part} "):
+        env.set_state(state)
+
+
+def test_a_generator_put_in_place_of_ours_is_part_of_the_state() -> None:
+    env = single()
+    env.reset(seed=0)
+    env.np_random = np.random.Generator(np.random.MT19937(99))
+    state = env.get_state()
+    first, _ = env.reset()
+    env.set_state(state)
+    again, _ = env.reset()
+    np.testing.assert_array_equal(again, first)
+    wanted = sample(catalog(), np.random.Generator(np.random.MT19937(99))).arrival_cycles
+    arrivals = env._episodes.simulator.tasks["arrival_cycles"][0, : wanted.size]
+    np.testing.assert_array_equal(arrivals, wanted)
+
+
+@pytest.mark.small
+def test_a_refused_reset_changes_nothing() -> None:
+    env, envs = single(), vector(1)
+    env.reset(seed=0)
+    envs.reset(seed=0)
+    for wrong in (env, envs):
+        for options in ({"bogus": 1}, {"num_tasks": 0}):
+            with pytest.raises((ConfigError, UnknownNameError)):
+                wrong.reset(seed=5, options=options)
+    with pytest.raises(gymnasium.error.Error):
+        envs.reset(seed=[-3])
+    assert envs.np_random_seed == (0,)
+    other = single()
+    other.reset(seed=0)
+    wanted, _ = other.reset()
+    np.testing.assert_array_equal(env.reset()[0], wanted)
+    np.testing.assert_array_equal(envs.reset()[0][0], wanted)
 
 
 def test_a_timeline_has_room_for_whatever_a_reset_brings() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import os
 import pickle
@@ -181,6 +182,36 @@ def test_generators_can_be_exchanged(mode: AutoresetMode) -> None:
         with pytest.raises(ConfigError, match=message):
             envs.np_random = wrong
         assert envs.np_random == kept
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_generators_outlive_the_step_that_draws_from_them(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal's handler, or another thread, may exchange them while compiled code runs."""
+    monkeypatch.setattr(episodes, "num_cpus", lambda: 2)
+
+    def last_observation(exchange: bool) -> np.ndarray:
+        envs = vector(16, threads=threads, max_decisions=1)
+        envs.reset(seed=0)
+        envs.step(np.zeros(16, np.int64))  # all are over now
+        ledger = envs._episodes.ledger
+        play = ledger.play
+
+        def disturbed(*args: Any) -> int:
+            if exchange:
+                envs.np_random = [np.random.default_rng(i) for i in range(100, 116)]
+                gc.collect()
+                junk = [bytearray(b"\xff" * size) for size in range(40, 400)] * 3
+                del junk
+            return play(*args)
+
+        monkeypatch.setattr(ledger, "play", disturbed)
+        observations = envs.step(np.zeros(16, np.int64))[0]
+        envs.close()
+        return observations
+
+    np.testing.assert_array_equal(last_observation(True), last_observation(False))
 
 
 def arrays_in(result: Any) -> list[np.ndarray]:
