@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import onnx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from onnx import TensorProto, helper
 
 from prema_gym.errors import ConfigError
 from prema_gym.hardware.config import NPUConfig
@@ -46,6 +48,46 @@ def conv(folder: Path, channels: int, filters: int, groups: int, size: int = 112
 def only(network: Network) -> Layer:
     (layer,) = layers(network)
     return layer
+
+
+@pytest.mark.parametrize(
+    ("quantised", "inputs", "plain", "sizes"),
+    [
+        ("QLinearConv", "x s z w s z s z b", "x w b", (8, 3, 3, 3)),
+        ("QLinearConv", "x s z w s z s z", "x w", (8, 3, 3, 3)),
+        ("ConvInteger", "x w z z", "x w", (8, 3, 3, 3)),
+        ("QLinearMatMul", "x s z w s z s z", "x w", (10, 5)),
+        ("MatMulInteger", "x w", "x w", (10, 5)),
+    ],
+)
+def test_a_quantised_product_is_the_plain_one(
+    tmp_path: Path, quantised: str, inputs: str, plain: str, sizes: tuple[int, ...]
+) -> None:
+    kind = {4: "Conv", 2: "MatMul"}[len(sizes)]
+    settings = {"pads": [1, 1, 1, 1], "strides": [2, 2]} if kind == "Conv" else {}
+    stored = [
+        helper.make_tensor(name, kind_of, dims, [1] * math.prod(dims))
+        for name, kind_of, dims in (
+            ("s", TensorProto.FLOAT, ()),
+            ("z", TensorProto.UINT8, ()),
+            ("w", TensorProto.UINT8, sizes),
+            ("b", TensorProto.INT32, (8,)),
+        )
+    ]
+    results = [onnx.ValueInfoProto(name="y")]
+    image = [helper.make_tensor_value_info("x", TensorProto.UINT8, (1, 3, 10, 10))]
+    nodes = [node(quantised, inputs, "y", **settings)]
+    graph = helper.make_graph(nodes, "graph", image, results, stored)
+    path = tmp_path / "quantised.onnx"
+    path.write_bytes(helper.make_model(graph).SerializeToString())
+    imported = read_network(path, strict=True)
+    note = "1 quantised product taken at the machine's own width (element_bytes)"
+    assert imported.notes == (f"{path}: {note}",)
+    weights = {"w": sizes, "b": (8,)}
+    wanted = network(tmp_path, [node(kind, plain, "y", **settings)], {"x": (1, 3, 10, 10)}, weights)
+    found = [layer.work(4) for layer in layers(imported.network)]
+    assert found == [layer.work(4) for layer in layers(wanted)]
+    assert imported.network.macs() > 0
 
 
 def test_depthwise_grouped_and_dense_convolutions(tmp_path: Path) -> None:

@@ -50,7 +50,8 @@ def read(path: str, *, strict: bool) -> tuple[tuple[Phase, ...], list[str]]:
     phases = walk.phases()
     if not phases:
         why = f" ({skipped[0]})" if skipped else ""
-        raise ConfigError(f"{path}: none of its {total} operators is a layer of ours{why}")
+        none = f"none of its {total} operators is a layer of ours" if total else "it is empty"
+        raise ConfigError(f"{path}: {none}{why}")
     return phases, [*graph.notes, *skipped]
 
 
@@ -145,8 +146,10 @@ class _Walk:
         except OpenShapeError as error:
             if operator.kind not in PRODUCTS:
                 raise
+            unknown = ", ".join(self.skipped)
+            cause = f", perhaps behind what is not known here: {unknown}" if unknown else ""
             raise ConfigError(
-                f"{where}: its sizes are known only when it runs, so its work is not; "
+                f"{where}: its sizes are known only when it runs, so its work is not{cause}; "
                 f"export the graph with fixed sizes ({error})"
             ) from error
         except ConfigError as error:

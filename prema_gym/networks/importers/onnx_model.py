@@ -22,13 +22,23 @@ if TYPE_CHECKING:
 # Operators whose results depend on shapes alone, known before the network runs.
 _SHAPE_READERS = ("Shape", "Size")
 
+# Products of quantised numbers: the plain one that does the same work, and which inputs it has of
+# theirs; the others are scales and zero points, applied while results drain.
+_QUANTISED = {
+    "QLinearConv": ("Conv", (0, 3, 8)),
+    "QLinearMatMul": ("MatMul", (0, 3)),
+    "ConvInteger": ("Conv", (0, 1)),
+    "MatMulInteger": ("MatMul", (0, 1)),
+}
+
 
 @dataclass(frozen=True)
 class Operator:
     """One operator of a graph.
 
     Attributes:
-        kind: Its type; ``domain::Type`` if it is not one of ONNX's own.
+        kind: Its type; ``domain::Type`` if it is not one of ONNX's own. A quantised product's is
+            that of the plain one.
         name: The name in the file, or its first result's.
         inputs: Names of the tensors it reads; an optional one left out is ``""``.
         outputs: Names of its results.
@@ -135,6 +145,10 @@ def _graph(model: ModelProto, notes: Iterable[str]) -> Graph:
     """A model as plain data."""
     graph = model.graph
     stored = {weight.name for weight in graph.initializer}
+    quantised = sum(_is_own(node) and node.op_type in _QUANTISED for node in graph.node)
+    if quantised:
+        products = "1 quantised product" if quantised == 1 else f"{quantised} quantised products"
+        notes = [*notes, f"{products} taken at the machine's own width (element_bytes)"]
     return Graph(
         operators=tuple(_operator(node, number) for number, node in enumerate(graph.node)),
         shapes=known_sizes(graph),
@@ -144,17 +158,25 @@ def _graph(model: ModelProto, notes: Iterable[str]) -> Graph:
     )
 
 
+def _is_own(node: NodeProto) -> bool:
+    return node.domain in ("", "ai.onnx")
+
+
 def _operator(node: NodeProto, number: int) -> Operator:
     from onnx.helper import get_attribute_value
 
     def plain(value: object) -> object:
         return value.decode(errors="replace") if isinstance(value, bytes) else value
 
-    own = node.domain in ("", "ai.onnx")
+    kind = node.op_type if _is_own(node) else f"{node.domain}::{node.op_type}"
+    inputs = tuple(node.input)
+    if kind in _QUANTISED:
+        kind, places = _QUANTISED[kind]
+        inputs = tuple(inputs[place] for place in places if place < len(inputs))
     return Operator(
-        kind=node.op_type if own else f"{node.domain}::{node.op_type}",
+        kind=kind,
         name=node.name or next(filter(None, node.output), f"operator {number}"),
-        inputs=tuple(node.input),
+        inputs=inputs,
         outputs=tuple(node.output),
         attributes={
             a.name: plain(value)
