@@ -146,6 +146,11 @@ def report(folder: Path) -> None:
     print(
         f"{FINAL_WORKLOADS} unseen workloads of {settings.scenario}, times better than {TEACHER}:"
     )
+    if settings.resolved_scenario.trace is not None:
+        print(
+            "(unseen in networks, batches and priorities; arrivals are stretches of the one trace "
+            "that was trained on: another part of it, in a file of its own, would be new)"
+        )
     for metric in FIVE:
         estimate = result.policies[policy.name].metrics[metric.name]
         low, high = estimate.ratio_ci95

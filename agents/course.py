@@ -25,6 +25,16 @@ from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.workload import WorkloadBatch
 
 
+def stretched(scenario: Scenario, factor: float) -> Scenario:
+    """The same with ``factor`` times the time between arrivals, also where a trace sets it."""
+    speed = scenario.trace_speed
+    return replace(
+        scenario,
+        window_ms=scenario.window_ms * factor,
+        trace_speed=None if speed is None else speed / factor,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Leg:
     """One variant of the scenario and its share of the attention.
@@ -48,10 +58,9 @@ class Leg:
             ConfigError: It cannot be played: its trace is too short for more tasks, say.
         """
         variant = replace(
-            scenario,
+            stretched(scenario, self.window),
             name=f"{scenario.name}×{self.tasks:g}×{self.window:g}",
             num_tasks=max(2, round(scenario.num_tasks * self.tasks)),
-            window_ms=scenario.window_ms * self.window,
             quantum_ms=quantum_ms,
         )
         try:

@@ -47,6 +47,7 @@ def evolve(folder: RunFolder, settings: TrainSettings, *, resume: bool) -> None:
         if resume:
             search.restore(folder.load_state(), folder.state)
             folder.resumed(search.decisions)
+            reporter.say_if_done(search.decisions)
         _Loop(folder, settings, search, reporter).run()
 
 

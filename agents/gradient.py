@@ -107,6 +107,7 @@ def train_gradient(folder: RunFolder, settings: TrainSettings, *, resume: bool) 
         else:
             model = _restored_model(settings, env, state, folder.state)
             folder.resumed(done)
+            reporter.say_if_done(done)
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
         validator = _validator(settings, settings.eval_workloads)
         keeper = Keeper(folder, settings, validator, reporter, lambda: pack(model))

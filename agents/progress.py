@@ -21,8 +21,10 @@ from rich.progress import (
 class Reporter:
     """Shows progress; a context manager."""
 
-    def __init__(self, total: int, stream: TextIO = sys.stderr) -> None:
-        """Prepare for ``total`` timesteps."""
+    def __init__(self, total: int, stream: TextIO | None = None) -> None:
+        """Prepare for ``total`` timesteps; None: standard error, as it is by then."""
+        stream = sys.stderr if stream is None else stream
+        self._total = total
         self._stream = stream
         self._bar: Progress | None = None
         if stream.isatty():
@@ -56,6 +58,14 @@ class Reporter:
         """Move the bar to an absolute position."""
         if self._bar is not None:
             self._bar.update(self._task, completed=timesteps)
+
+    def say_if_done(self, timesteps: int) -> None:
+        """Say of a resumed run that nothing is left to train, where that is so."""
+        if timesteps >= self._total:
+            self.say(
+                f"nothing is left to train: {timesteps:,} of {self._total:,} timesteps are done; "
+                "more of them with --timesteps"
+            )
 
     def say(self, line: str) -> None:
         """Print a line, above the bar where there is one."""

@@ -1,7 +1,8 @@
 """What does a training run leave behind? A folder from which it can be understood and resumed.
 
 config.toml          every setting, resolved
-run.json             versions, git state, seed ranges; every start: when, and from which timesteps
+run.json             the scenario, with digests of its files; versions, git state, seed ranges;
+                     every start: when, and from which timesteps
 evaluations.csv      one line a validation; wall_s: seconds spent so far, over all starts
 checkpoints/         the policy at every validation, named by its timesteps
 best.npz|zip         the checkpoint that validated best
@@ -12,6 +13,7 @@ tensorboard/         curves
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import platform
@@ -27,6 +29,7 @@ from agents.checks import damaged
 from agents.settings import TrainSettings
 from prema_gym.atomic import write_atomically, write_text_atomically
 from prema_gym.errors import ConfigError
+from prema_gym.networks.importers import is_file
 
 PACKAGES = (
     "prema-gym",
@@ -79,6 +82,7 @@ class RunFolder:
             folder.checkpoints.mkdir(exist_ok=True)
         except OSError as error:
             raise ConfigError(f"cannot make {error.filename}: {error.strerror}") from None
+        folder.note_problem(settings)
         folder.note_start(0)
         return folder
 
@@ -116,10 +120,32 @@ class RunFolder:
         """Seconds that the run has taken, this start and those before it."""
         return self._spent_before + time.perf_counter() - self._start
 
+    def note_problem(self, settings: TrainSettings) -> None:
+        """Write into ``run.json`` what is learned on."""
+        self._write_known(self._known() | _problem(settings))
+
+    def check_problem(self, settings: TrainSettings) -> None:
+        """Hold the scenario and its files against what the run began with.
+
+        Raises:
+            ConfigError: They have changed: what was learned would be of another problem.
+        """
+        known = self._known()
+        for name, now in _problem(settings).items():
+            before = known.get(name, now)  # a run of a version that did not keep it
+            if not isinstance(before, dict):
+                raise ConfigError(f"{self.path / 'run.json'} is damaged: {name} is {before!r}")
+            changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+            if changed:
+                raise ConfigError(
+                    f"{self.path} cannot be resumed: {', '.join(changed)} of scenario "
+                    f"{settings.scenario!r} changed since it began; put it back as in "
+                    f"{self.path / 'run.json'}, or train anew in another folder"
+                )
+
     def note_start(self, timesteps: int) -> None:
         """Add a start to ``run.json``: when, after how many timesteps, with what source."""
-        path = self.path / "run.json"
-        known = self._known_starts()
+        known = self._known()
         known["seed_ranges"] = {
             name: [span.start, span.stop - 1]
             for name, span in (
@@ -136,9 +162,12 @@ class RunFolder:
                 "git": git_state(),
             }
         )
-        write_text_atomically(path, json.dumps(known, indent=2) + "\n")
+        self._write_known(known)
 
-    def _known_starts(self) -> dict[str, Any]:
+    def _write_known(self, known: dict[str, Any]) -> None:
+        write_text_atomically(self.path / "run.json", json.dumps(known, indent=2) + "\n")
+
+    def _known(self) -> dict[str, Any]:
         path = self.path / "run.json"
         try:
             known = json.loads(path.read_text(encoding="utf-8"))
@@ -236,6 +265,16 @@ class RunFolder:
     def checkpoint(self, timesteps: int, suffix: str) -> Path:
         """Where the policy at some point is kept; names sort by time."""
         return self.checkpoints / f"step_{timesteps:012d}{suffix}"
+
+
+def _problem(settings: TrainSettings) -> dict[str, dict[str, Any]]:
+    """What is learned on, as ``run.json`` holds it."""
+    scenario = settings.resolved_scenario
+    files = [name for name in scenario.networks if is_file(name)]
+    files += [] if scenario.trace is None else [scenario.trace]
+    plain = json.loads(json.dumps(scenario.to_dict()))  # with lists for tuples, as it is read back
+    digests = {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in files}
+    return {"scenario": plain, "files": digests}
 
 
 def describe_policy(

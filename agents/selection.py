@@ -84,7 +84,7 @@ def choose_best(
         seen = validator(LearnedPolicy.from_file(path))
         if seen.score > best:
             best, winner = seen.score, path
-        say(describe(step, seen, winner == path))
+        say(describe(step, seen, winner == path) + (" [average]" if path == average else ""))
     if winner is not None:
         source = winner
         write_atomically(folder.path / "best.npz", lambda beside: shutil.copyfile(source, beside))

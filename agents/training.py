@@ -35,7 +35,10 @@ def resume(folder: Path, timesteps: int | None = None) -> None:
     if timesteps is not None:
         settings = replace(settings, timesteps=timesteps)
     saved = run.was_saved
-    if not saved:  # stopped before it was saved for the first time: it starts over
+    if saved:
+        run.check_problem(settings)
+    else:  # stopped before it was saved for the first time: it starts over
+        run.note_problem(settings)
         run.note_start(0)
     _run(run, settings, resume=saved)
 

@@ -9,9 +9,10 @@ import pytest
 pytest.importorskip("cma")
 
 from agents import seeds
-from agents.course import COURSE, Leg
+from agents.course import COURSE, Leg, stretched
 from agents.es import EvolutionConfig, EvolutionStrategy
 from prema_gym.errors import ConfigError
+from prema_gym.workloads import compile_scenario
 from tests.agents.conftest import TINY
 
 CONFIG = EvolutionConfig(hidden=2, readers=2, population=4, workloads=8, quantum_ms=4.0, floor=0.02)
@@ -126,6 +127,18 @@ def test_legs_vary_tasks_and_window_and_shares_add_up() -> None:
     assert sum(leg.weight for leg in COURSE) == pytest.approx(1)
     variant = Leg(tasks=2.0, window=30.0, share=1, weight=1).scenario(TINY, 1.0)
     assert (variant.num_tasks, variant.window_ms, variant.quantum_ms) == (8, 300.0, 1.0)
+
+
+def test_a_trace_is_stretched_by_its_speed(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("arrival_s\n" + "".join(f"{k}.0\n" for k in range(6)))
+    scenario = replace(TINY, arrival="trace", trace=str(trace), trace_speed=3.0)
+    assert stretched(scenario, 30.0).trace_speed == pytest.approx(0.1)
+    last = [
+        compile_scenario(one).arrays.trace_cycles[-1]
+        for one in (scenario, Leg(window=2.0, share=1, weight=1).scenario(scenario, 1.0))
+    ]
+    assert last[1] == pytest.approx(2 * last[0], abs=1)
 
 
 def test_a_trace_too_short_for_a_leg_is_explained(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,20 @@ def test_the_table_has_a_row_for_every_condition() -> None:
     rows = generalisation.conditions(TINY)
     assert len(lines) == len(rows) + 2
     assert [line.split(" | ")[0][2:] for line in lines[2:]] == [row.title for row in rows]
+    assert len({line.count("|") for line in lines}) == 1
+
+
+def test_the_table_of_a_trace_is_whole_but_for_what_it_is_too_short_for(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("arrival_s\n" + "".join(f"{k / 100}\n" for k in range(20)))
+    base = replace(TINY, arrival="trace", trace=str(trace), trace_speed=2.0)
+    lines = generalisation.table(random_policy(), base, workloads=4).splitlines()
+    refused = [line for line in lines if "has 20 requests" in line]
+    assert ["32 tasks" in line for line in refused] == [True]
+    loads = {row.title: row.scenario for row in generalisation.conditions(base)}
+    assert loads["half the load (window ×2)"].trace_speed == 1.0
+    assert loads["light (300 ms)"].trace_speed is None
+    assert loads["Poisson arrivals"].trace is None
     assert len({line.count("|") for line in lines}) == 1
 
 

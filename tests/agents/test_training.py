@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -31,8 +32,9 @@ from agents.settings import ALGORITHMS, GradientConfig, TrainSettings
 from prema_gym.errors import ConfigError
 from prema_gym.hardware.toml_io import write_toml
 from prema_gym.simulator.observation import NUM_COLUMNS
+from prema_gym.workloads import Scenario
 from prema_gym.workloads.catalog import Catalog
-from tests.agents.conftest import tables
+from tests.agents.conftest import TINY, tables
 
 ROOT = Path(__file__).parents[2]
 HYPER = {
@@ -338,6 +340,36 @@ def test_half_a_file_of_a_run_is_one_clear_line(
     with pytest.raises(ConfigError, match=message) as error:
         training.resume(run, timesteps=1024)
     assert "\n" not in str(error.value)
+
+
+def test_a_run_does_not_go_on_with_another_problem(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace, file, run = tmp_path / "trace.csv", tmp_path / "mine.toml", tmp_path / "run"
+    times = "arrival_s\n" + "".join(f"{k / 100}\n" for k in range(20))
+    trace.write_text(times)
+    scenario = replace(TINY, arrival="trace", trace=str(trace))
+    scenario.to_toml(file)
+    training.train(run, small("es", file))
+    known = json.loads((run / "run.json").read_text())
+    assert Scenario.from_dict(known["scenario"]) == scenario
+    assert list(known["files"]) == [str(trace)]
+
+    def refused(changed: str) -> None:
+        with pytest.raises(ConfigError, match=f"cannot be resumed: {changed} of scenario") as error:
+            training.resume(run, timesteps=1024)
+        assert "\n" not in str(error.value)
+
+    replace(scenario, num_tasks=5, priorities=(1,)).to_toml(file)
+    refused("num_tasks, priorities")
+    scenario.to_toml(file)
+    trace.write_text(times.replace("0.01", "0.02"))
+    refused(re.escape(str(trace)))
+    trace.write_text(times)
+    training.resume(run, timesteps=1024)
+    assert "nothing is left" not in capsys.readouterr().err
+    training.resume(run, timesteps=1024)
+    assert "nothing is left to train" in capsys.readouterr().err
 
 
 def test_a_state_with_damage_inside_names_the_file(tiny_toml: Path, tmp_path: Path) -> None:
