@@ -21,7 +21,7 @@ from agents.policy import LearnedPolicy
 from prema_gym.atomic import write_atomically
 from prema_gym.errors import MissingExtraError, UnknownNameError
 from prema_gym.runs import Decider
-from prema_gym.simulator.observation import NUM_COLUMNS
+from prema_gym.simulator.observation import NUM_COLUMNS, column_names
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import compile_scenario
@@ -77,10 +77,14 @@ def export(policy: LearnedPolicy, path: Path, format: str) -> None:
             import onnx  # noqa: F401 - torch needs it, and says so only in the middle of a file
         except ModuleNotFoundError:
             raise MissingExtraError("exporting to ONNX", "onnx", "networks") from None
-        write_atomically(path, lambda beside: _write_onnx(chooser, example, beside))
+        write_atomically(
+            path, lambda beside: _write_onnx(chooser, example, policy.mechanisms, beside)
+        )
 
 
-def _write_onnx(chooser: Chooser, example: Tensor, path: Path) -> None:
+def _write_onnx(chooser: Chooser, example: Tensor, mechanisms: tuple[str, ...], path: Path) -> None:
+    import onnx
+
     torch.onnx.export(
         chooser,
         (example,),
@@ -91,6 +95,16 @@ def _write_onnx(chooser: Chooser, example: Tensor, path: Path) -> None:
         opset_version=_OPSET,
         dynamo=False,
     )
+    model = onnx.load(path)
+    # What its user must know who has nothing but the file.
+    model.doc_string = (
+        f"{INPUT}: observation tables float32 [batch, slots, {NUM_COLUMNS}], a row a slot, zeros "
+        f"where there is no task; columns in the metadata, units in their names. {OUTPUT}: int64 "
+        "[batch], mechanism · slots + slot to run; mechanisms in the metadata."
+    )
+    known = {"columns": ",".join(column_names()), "mechanisms": ",".join(mechanisms)}
+    onnx.helper.set_model_props(model, known)
+    onnx.save(model, path)
 
 
 def latency_us(

@@ -209,8 +209,12 @@ def evaluation_notes(evaluation: Evaluation) -> list[str]:
                 f"{result.unfinished} unfinished (they count as SLA violations and missed "
                 "deadlines; mean NTT is over the finished tasks)"
             )
-        if result.metrics["illegal_actions"].mean > 0:
-            notes.append(f"{name}: chose actions that were not legal; see illegal_actions")
+        illegal = result.metrics["illegal_actions"].mean
+        if illegal > 0:
+            notes.append(
+                f"{name}: chose actions that were not legal, {illegal:.3g} a workload; each was "
+                "played as going on"
+            )
     return notes
 
 

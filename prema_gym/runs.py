@@ -144,7 +144,7 @@ def _check_policy(policy: Decider, simulator: Simulator) -> None:
     if not any(p.name == "action_masks" or p.kind is p.VAR_KEYWORD for p in parameters):
         raise ConfigError(
             f"{type(policy).__name__}.predict takes no action_masks, so it could choose illegal "
-            "actions: train with MaskablePPO, or wrap it"
+            "actions: train with MaskablePPO, or save it and give agents.load(FILE), which masks"
         )
 
 

@@ -191,7 +191,7 @@ def test_notes_say_what_flatters() -> None:
     assert len(notes) == 4
     assert "13 tasks finished, 3 unfinished" in notes[0]
     assert "cut off at 50 decisions" in notes[0]
-    assert "not legal" in notes[1]
+    assert "not legal, 2 a workload" in notes[1]
     (note,) = evaluation_notes(replace(evaluation(), most_tasks=17))
     assert "up to 17 tasks and the table 16 slots" in note
 

@@ -270,9 +270,10 @@ class Scenario:
             )
         self._set("trace", os.path.realpath(path))
         if self.trace_speed is not None:
-            self._set("trace_speed", self._number("trace_speed", self.trace_speed, 0.0))
-            if self.trace_speed == 0:
-                raise ConfigError(f"trace_speed of {self._where} must be above 0, got 0")
+            speed = self.trace_speed
+            if isinstance(speed, int | float) and speed <= 0:
+                raise ConfigError(f"trace_speed of {self._where} must be above 0, got {speed!r}")
+            self._set("trace_speed", self._number("trace_speed", speed, 0.0))
 
     def _check_length_model(self, name: str) -> None:
         """A network with a sequence has lengths, one with output steps also a ratio."""

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 import agents  # noqa: E402
 from agents.export import Chooser, export, latency_us  # noqa: E402
 from prema_gym.errors import UnknownNameError  # noqa: E402
-from prema_gym.simulator.observation import NUM_COLUMNS  # noqa: E402
+from prema_gym.simulator.observation import NUM_COLUMNS, column_names  # noqa: E402
 from prema_gym.workloads import scenarios  # noqa: E402
 from prema_gym.workloads.catalog import compile_scenario  # noqa: E402
 from tests.agents.conftest import random_policy, tables  # noqa: E402
@@ -37,7 +37,7 @@ def test_torchscript_chooses_the_same_action_on_ten_thousand_tables(tmp_path: Pa
 
 
 def test_onnx_chooses_the_same_action_on_ten_thousand_tables(tmp_path: Path) -> None:
-    pytest.importorskip("onnx")
+    onnx = pytest.importorskip("onnx")
     from onnx.reference import ReferenceEvaluator
 
     policy = agents.load("learned")
@@ -49,6 +49,11 @@ def test_onnx_chooses_the_same_action_on_ten_thousand_tables(tmp_path: Path) -> 
         (wide,) = session.run(None, {"tables": np.zeros((1, 64, NUM_COLUMNS), np.float32)})
     assert wide.tolist() == [0]
     assert np.array_equal(chosen, policy.predict(observations)[0])
+    # What a user finds in the file.
+    model = onnx.load(tmp_path / "learned.onnx")
+    told = {entry.key: entry.value.split(",") for entry in model.metadata_props}
+    assert told == {"columns": list(column_names()), "mechanisms": ["checkpoint"]}
+    assert f"[batch, slots, {NUM_COLUMNS}]" in model.doc_string
 
 
 def test_several_mechanisms_are_exported_too() -> None:

@@ -102,7 +102,7 @@ def test_own_lengths_replace_the_default() -> None:
         ({"arrival": "trace", "trace": "a\0.csv"}, "needs the name of a file as trace"),
         ({"arrival": "trace", "trace": 3}, "needs the name of a file as trace, got 3"),
         ({"arrival": "trace", "trace": "a.csv", "trace_speed": 0}, "trace_speed .* above 0, got 0"),
-        ({"arrival": "trace", "trace": "a.csv", "trace_speed": -1}, "must be from 0 to 1e"),
+        ({"arrival": "trace", "trace": "a.csv", "trace_speed": -1}, "must be above 0, got -1"),
         ({"arrival": "trace", "trace": "a.csv", "trace_speed": math.nan}, "trace_speed"),
         ({"arrival": "trace", "trace": "a.csv", "trace_speed": "2"}, "must be a number"),
         ({"hardware": {"array_rows": 64}}, "must be an NPUConfig"),
