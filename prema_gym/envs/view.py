@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from prema_gym.metrics import IntArray
+from prema_gym.networks import is_file
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.simulator.state import CHECKPOINTING, NONE, RESTORING, RUN
 
@@ -51,8 +53,9 @@ class TaskView:
 
     @property
     def label(self) -> str:
-        """What a row of a chart is called."""
-        return f"{self.index} {self.network} ×{self.batch_size} π={self.priority}"
+        """What a row of a chart is called; of a network from a file without its folder."""
+        network = Path(self.network).name if is_file(self.network) else self.network
+        return f"{self.index} {network} ×{self.batch_size} π={self.priority}"
 
 
 @dataclass(frozen=True, kw_only=True)

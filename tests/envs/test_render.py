@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -32,6 +33,8 @@ def test_what_there_is_to_see() -> None:
     assert episode.running_slot == 1
     first = episode.tasks[0]
     assert (first.network, first.batch_size, first.priority) == ("googlenet", 4, 1)
+    assert first.label == "0 googlenet ×4 π=1"
+    assert replace(first, network="/far/away/own.onnx").label == "0 own.onnx ×4 π=1"
     assert len(first.runs) == len(first.checkpoints) == 1
     assert first.runs[0][0] == 0.0
     assert first.runs[0][1] == first.checkpoints[0][0]
