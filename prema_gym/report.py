@@ -117,7 +117,7 @@ _FULL_WIDTH, _MEDIUM_WIDTH = 110, 80
 
 
 def evaluation_tables(evaluation: Evaluation, *, width: int | None = None) -> list[Table]:
-    """The main table (value ± interval, ratio), the details (values only), and any regrets.
+    """The main table (value ± interval, ratio), latencies and details (values), and any regrets.
 
     Args:
         evaluation: What to show.
@@ -132,7 +132,8 @@ def evaluation_tables(evaluation: Evaluation, *, width: int | None = None) -> li
     )
     detail = _table("Details per workload (p95, p99: percentiles of NTT over all tasks)")
     detail.padding = (0, 1, 0, 0)  # eight columns fit a terminal of 80
-    for table, which in ((main, "main"), (detail, "detail")):
+    latency = _table("Latency from arrival to completion, and share of tasks past their deadline")
+    for table, which in ((main, "main"), (latency, "latency"), (detail, "detail")):
         shown = [metric for metric in METRICS if metric.table == which]
         table.add_column("policy", no_wrap=True)
         for metric in shown:
@@ -145,7 +146,7 @@ def evaluation_tables(evaluation: Evaluation, *, width: int | None = None) -> li
                 texts = [_detail_cell(cell) for cell in cells]
             cut = " !" if result.truncated else ""  # a note says what was cut off
             table.add_row(escape(name) + cut, *texts)
-    return [main, detail, *([_regret_table(evaluation)] if evaluation.optimum else [])]
+    return [main, latency, detail, *([_regret_table(evaluation)] if evaluation.optimum else [])]
 
 
 def _regret_table(evaluation: Evaluation) -> Table:

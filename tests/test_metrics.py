@@ -212,6 +212,9 @@ def test_every_metric_has_a_definition_and_a_value() -> None:
     assert values["p95_ntt_high"][0] == 1.0
     assert np.isnan(values["p95_ntt_high"][1])  # no task of the highest priority
     assert values["p95_ntt"][1] == np.inf
+    assert values["latency_ms"].tolist() == [1.5, 1.0]
+    assert values["p95_latency_ms"].tolist() == [pytest.approx(1.95), np.inf]
+    assert values["p99_latency_ms"].tolist() == [pytest.approx(1.99), np.inf]
     assert values["deadline_miss"].tolist() == [0.5, 0.5]
     assert values["unfinished"].tolist() == [0.0, 1.0]
     assert values["makespan_ms"].tolist() == [2.0, 2.0]

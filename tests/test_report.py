@@ -135,7 +135,9 @@ def test_records_of_an_evaluation() -> None:
 
 @pytest.mark.small
 def test_tables_show_value_interval_and_ratio() -> None:
-    main, detail = evaluation_tables(evaluation())
+    main, latency, detail = evaluation_tables(evaluation())
+    assert "p99 latency (ms) ↓" in shown(latency)
+    assert "missed ↓" in shown(latency)
     text = shown(main)
     assert "12.3±0.5 7.80×" in text
     assert "ANTT ↓" in text

@@ -70,13 +70,18 @@ def _mean(values: FloatArray, weight: FloatArray) -> FloatArray:
         return np.asarray(sum_in_order(values * weight) / sum_in_order(weight), dtype=np.float64)
 
 
+def mean_of_finished(values: FloatArray) -> FloatArray:
+    """Mean over the finished tasks, where a table like ``ntt`` is finite: float64 (…,), or NaN."""
+    finished = np.isfinite(values)
+    return _mean(np.where(finished, values, 0.0), finished.astype(np.float64))
+
+
 def antt(ntt: FloatArray) -> FloatArray:
     """Average NTT of the finished tasks: float64 (…,), NaN where none finished. Lower is better.
 
     Source: fidelity.md, Metrics.
     """
-    finished = np.isfinite(ntt)
-    return _mean(np.where(finished, ntt, 0.0), finished.astype(np.float64))
+    return mean_of_finished(ntt)
 
 
 def priority_antt(ntt: FloatArray, priority: ArrayLike) -> FloatArray:

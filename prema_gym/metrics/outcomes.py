@@ -63,6 +63,13 @@ class Outcomes:
         """Normalised turnaround times, float64 (W, N); see :func:`ntt`."""
         return ntt(self.arrival_cycles, self.completion_cycles, self.isolated_cycles, self.present)
 
+    @cached_property
+    def latency_ms(self) -> FloatArray:
+        """Turnaround times [ms], ∞ for unfinished tasks, NaN on padding: float64 (W, N)."""
+        turnaround = (self.completion_cycles - self.arrival_cycles) / self.cycles_per_ms
+        turnaround = np.where(self.completion_cycles == UNFINISHED, np.inf, turnaround)
+        return np.where(self.present, turnaround, np.nan)
+
     @property
     def ntt_high(self) -> FloatArray:
         """NTT of the tasks of the highest priority, NaN elsewhere: float64 (W, N)."""
