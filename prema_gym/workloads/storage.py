@@ -20,6 +20,7 @@ import numpy as np
 
 from prema_gym.atomic import write_text_atomically
 from prema_gym.errors import ConfigError, PremaError, UnknownNameError, WorkloadError
+from prema_gym.networks import is_file
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.tasks import TaskSpec, workload_from_tasks
 from prema_gym.workloads.workload import Workload, WorkloadBatch
@@ -85,7 +86,8 @@ def load_workload(path: str | os.PathLike[str], catalog: Catalog) -> Workload:
             f"{catalog.hardware.clock_hz}"
         )
     try:
-        specs = [_task_from_dict(task, i) for i, task in enumerate(data["tasks"])]
+        folder = os.path.dirname(where)
+        specs = [_task_from_dict(task, i, folder) for i, task in enumerate(data["tasks"])]
         workload = workload_from_tasks(catalog, specs)
     except PremaError as error:
         error.args = (f"{where}: {error}",)
@@ -159,12 +161,15 @@ def _short_ms(catalog: Catalog, cycles: int) -> float:
     return exact
 
 
-def _task_from_dict(task: object, index: int) -> TaskSpec:
-    """The TaskSpec of one object of the file."""
+def _task_from_dict(task: object, index: int, folder: str) -> TaskSpec:
+    """The TaskSpec of one object of a file in ``folder``, where a network's file is looked for."""
     if not isinstance(task, dict) or "network" not in task:
         raise WorkloadError(f"task {index} must be an object with at least a network")
     _check_keys(task, (*_TASK_KEYS, *_CYCLE_KEYS, *_IGNORED_KEYS), f"task {index}")
-    return TaskSpec(**{key: task[key] for key in _TASK_KEYS if key in task})
+    given = {key: task[key] for key in _TASK_KEYS if key in task}
+    if is_file(given["network"]):
+        given["network"] = os.path.join(folder, given["network"])
+    return TaskSpec(**given)
 
 
 def _check_cycles(task: Mapping[str, Any], workload: Workload, position: int, where: str) -> None:

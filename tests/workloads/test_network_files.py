@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import pickle
 import shutil
@@ -9,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from prema_gym.errors import ConfigError
-from prema_gym.workloads import Scenario, compile_scenario, scenarios
+from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.workloads import Scenario, compile_scenario, load_workload, scenarios
 from tests.networks.importer_files import onnx_file, scalesim
 
 pytestmark = pytest.mark.usefixtures("own_networks")
@@ -43,6 +44,19 @@ def test_a_path_is_taken_from_the_folder_of_the_scenario(
     assert scenarios.get("mine.toml") == scenario
     monkeypatch.chdir(folder / "models")
     assert scenarios.get("../mine.toml") == scenario
+
+
+def test_so_it_is_in_a_workload(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = compile_scenario(scenarios.get(folder / "mine.toml"))
+    names = ["vit.csv", "models/words.onnx", "alexnet", str(folder / "vit.csv")]
+    text = json.dumps({"tasks": [{"network": name} for name in names]})
+    (folder / "mine.json").write_text(text)
+    monkeypatch.chdir(folder / "models")
+    for path in (folder / "mine.json", "../mine.json"):
+        assert load_workload(path, catalog).network.tolist() == [2, 1, 0, 2]
+    (folder / "models" / "mine.json").write_text(text)
+    with pytest.raises(UnknownNameError, match=r"mine\.json: task 0: unknown network"):
+        load_workload("mine.json", catalog)
 
 
 def test_from_python_a_path_is_taken_from_the_current_folder(
