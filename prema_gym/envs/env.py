@@ -111,7 +111,8 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     ``numpy.random.default_rng(s)``; without a seed the next one of the same generator follows. Time
     is at the first decision. ``reset(options=…)`` changes that episode alone: ``{"workload": …}``
     replays a `Workload` or file; ``num_tasks``, ``arrival``, ``window_ms``, ``burst_size``,
-    ``trace``, ``trace_speed``, ``priorities`` and ``sla_factor`` replace the scenario's.
+    ``trace``, ``trace_speed``, ``network_shares``, ``batch_shares``, ``priorities``,
+    ``priority_shares`` and ``sla_factor`` replace the scenario's.
 
     ## Episode end
 

@@ -29,7 +29,10 @@ OVERRIDES = (
     "burst_size",
     "trace",
     "trace_speed",
+    "network_shares",
+    "batch_shares",
     "priorities",
+    "priority_shares",
     "sla_factor",
 )
 """Fields of a scenario that ``reset(options=…)`` may change for one episode: how workloads are
@@ -162,8 +165,9 @@ def source_from_options(
                 f"{', '.join(map(str, options))}"
             )
         changed = dict(options)
-        if isinstance(changed.get("priorities"), list):
-            changed["priorities"] = tuple(changed["priorities"])
+        if "priorities" in changed:
+            # The scenario's own shares are of other priorities.
+            changed = {"priority_shares": None} | changed
         if changed.get("arrival", "trace") != "trace":
             # The scenario's own trace rests while arrivals are drawn; a scenario would refuse it.
             changed = {"trace": None, "trace_speed": None} | changed

@@ -47,7 +47,9 @@ class CatalogArrays(NamedTuple):
     process: IntArray  # (3,): ARRIVAL, WINDOW_CYCLES, BURST_SIZE
     trace_cycles: IntArray  # (num_requests,) since the first request, increasing; (1,): no trace
     batch_sizes: IntArray  # (num_batches,) [inputs]
-    priorities: IntArray  # (num_priorities,)
+    priorities: IntArray  # (num_priorities,), each as often as its share
+    network_draws: IntArray  # (shares,) networks, each as often as its share
+    batch_draws: IntArray  # (shares,) positions in batch_sizes, likewise
     first_profile: IntArray  # (num_networks, num_batches)
     num_lengths: IntArray  # (num_networks,): input lengths of each network
     ratios_millionths: IntArray  # (num_networks, NUM_RATIOS): output/input, 0 = one output step
@@ -208,7 +210,9 @@ def _compiled(scenario: Scenario, trace_state: tuple[int, ...]) -> Catalog:
         np.array(process, dtype=np.int64),
         trace,
         np.array(scenario.batch_sizes, dtype=np.int64),
-        np.array(scenario.priorities, dtype=np.int64),
+        _drawn(np.array(scenario.priorities, dtype=np.int64), scenario.priority_shares),
+        _drawn(np.arange(len(networks)), scenario.network_shares),
+        _drawn(np.arange(len(scenario.batch_sizes)), scenario.batch_shares),
         first_profile,
         num_lengths,
         ratios,
@@ -217,6 +221,11 @@ def _compiled(scenario: Scenario, trace_state: tuple[int, ...]) -> Catalog:
     for array in arrays:
         array.flags.writeable = False
     return Catalog(scenario, networks, stack_profiles(config, profiles), arrays)
+
+
+def _drawn(values: IntArray, shares: tuple[int, ...] | None) -> IntArray:
+    """A table to draw from: every place of it is as likely as the others."""
+    return values if shares is None else np.repeat(values, shares)
 
 
 class _ProfileRow(NamedTuple):

@@ -225,8 +225,8 @@ def _write_task(
     A uniform number below 1 times a whole number n, rounded to double, stays below n, so every
     index is in range.
     """
-    network = int(uniforms[U_NETWORK] * arrays.first_profile.shape[0])
-    batch = int(uniforms[U_BATCH] * arrays.batch_sizes.shape[0])
+    network = arrays.network_draws[int(uniforms[U_NETWORK] * arrays.network_draws.shape[0])]
+    batch = arrays.batch_draws[int(uniforms[U_BATCH] * arrays.batch_draws.shape[0])]
     position = int(uniforms[U_INPUT] * arrays.num_lengths[network])
     profile = arrays.first_profile[network, batch] + position
     ratio = arrays.ratios_millionths[network, int(uniforms[U_RATIO] * NUM_RATIOS)]

@@ -31,6 +31,14 @@ _MOST_TASKS = 1_000_000
 _MOST_MS = 1e9
 _MOST_PRIORITY = 1_000_000
 _MOST_BATCH = 65_536
+_MOST_SHARE = 10_000  # percent of percent; tables of draws hold their sum
+
+SHARES = {
+    "network_shares": "networks",
+    "batch_shares": "batch_sizes",
+    "priority_shares": "priorities",
+}
+"""Fields that say how often each value of another field is drawn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +48,11 @@ class Scenario:
     Attributes:
         name: What tables and files call it.
         networks: Networks of the zoo or registered (`prema_gym.networks.register`), or files
-            (``….csv``, ``….onnx``), each as likely as the others. Default: the paper's eight (R).
-        batch_sizes: Batch sizes [inputs], equally likely. Default: the paper's (R).
+            (``….csv``, ``….onnx``). Default: the paper's eight (R).
+        network_shares: How often each network is drawn, as whole numbers in their order: ``(3, 1)``
+            is three tasks in four. None (default): equally likely, as the paper's (R).
+        batch_sizes: Batch sizes [inputs]. Default: the paper's (R).
+        batch_shares: How often each is drawn, likewise.
         num_tasks: Tasks in one workload. Default: the paper's eight (r).
         arrival: How arrivals are drawn. "uniform" (default, the paper's, r): each task uniform in
             the window. "poisson": gaps from an exponential distribution with mean
@@ -61,7 +72,8 @@ class Scenario:
             and only for them.
         trace_speed: Play the trace in real time, so many times as fast; ``window_ms`` then changes
             nothing. None (default): scale it to the window.
-        priorities: Priority weights, equally likely. Default: the paper's three (R).
+        priorities: Priority weights. Default: the paper's three (R).
+        priority_shares: How often each is drawn, likewise.
         lengths: Sequence lengths that replace a recurrent network's default; needed for a
             recurrent network of your own, which has none.
         sla_factor: A task's deadline is its arrival + this × its *estimated* isolated time, so a
@@ -87,7 +99,9 @@ class Scenario:
         "rnn-mt2",
         "rnn-asr",
     )
+    network_shares: tuple[int, ...] | None = None
     batch_sizes: tuple[int, ...] = (1, 4, 16)
+    batch_shares: tuple[int, ...] | None = None
     num_tasks: int = 8
     arrival: str = "uniform"
     window_ms: float = 10.0
@@ -95,6 +109,7 @@ class Scenario:
     trace: str | None = None
     trace_speed: float | None = None
     priorities: tuple[int, ...] = (1, 3, 9)
+    priority_shares: tuple[int, ...] | None = None
     lengths: tuple[LengthModel, ...] = ()
     sla_factor: float = 8.0
     quantum_ms: float = 0.25
@@ -109,6 +124,8 @@ class Scenario:
         self._check_trace()
         self._set_integers("batch_sizes", _MOST_BATCH)
         self._set_integers("priorities", _MOST_PRIORITY)
+        for name, of in SHARES.items():
+            self._check_shares(name, of)
         for name in ("num_tasks", "burst_size"):
             self._set(name, self._integer(name, getattr(self, name), _MOST_TASKS))
         for name, low in (("window_ms", 0.0), ("sla_factor", 0.0), ("quantum_ms", 0.0)):
@@ -154,8 +171,9 @@ class Scenario:
         """Every field as plain data, None left out: what `from_dict`, JSON and TOML take."""
         named = {f.name: getattr(self, f.name) for f in fields(self)}
         data: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
-        for name in ("networks", "batch_sizes", "priorities"):
-            data[name] = list(data[name])
+        for name in ("networks", "batch_sizes", "priorities", *SHARES):
+            if name in data:
+                data[name] = list(data[name])
         data["lengths"] = [model.to_dict() for model in self.lengths]
         data["hardware"] = self.hardware.to_dict()
         return data
@@ -289,6 +307,19 @@ class Scenario:
         """Replace a field by a tuple of distinct whole numbers from 1 to ``most``."""
         values = self._tuple(name, getattr(self, name))
         self._set(name, tuple(self._integer(name, value, most) for value in values))
+
+    def _check_shares(self, name: str, of: str) -> None:
+        """As many whole numbers as there are to choose from, or none at all."""
+        given, choices = getattr(self, name), getattr(self, of)
+        if given is None:
+            return
+        if not isinstance(given, list | tuple) or len(given) != len(choices):
+            raise ConfigError(
+                f"{name} of {self._where} must be {len(choices)} whole numbers, one for each of "
+                f"its {of}, got {given!r}"
+            )
+        shares = tuple(self._integer(name, share, _MOST_SHARE) for share in given)
+        self._set(name, shares)
 
     def _tuple(self, name: str, values: object, *, empty: bool = False) -> tuple[Any, ...]:
         """A list or tuple without repeats, as a tuple."""

@@ -149,7 +149,7 @@ def test_a_seed_draws_the_workload_that_sampling_draws() -> None:
 @pytest.mark.small
 def test_options_hold_for_one_episode() -> None:
     env, plain = single(), single()
-    options = {"num_tasks": 2, "window_ms": 0.0, "priorities": [9]}
+    options = {"num_tasks": 2, "window_ms": 0.0, "priorities": [9], "batch_shares": [1, 9]}
     _, info = play(env, go_on, seed=5, options=options)
     assert info["tasks"]["arrival_cycles"].tolist() == [0, 0]
     assert info["tasks"]["priority"].tolist() == [9, 9]

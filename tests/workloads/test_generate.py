@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from prema_gym._jit import COMPILED
 from prema_gym._random import address_of
-from prema_gym.workloads.catalog import CatalogArrays
+from prema_gym.workloads.catalog import CatalogArrays, compile_scenario
 from prema_gym.workloads.generate import (
     NUM_UNIFORMS,
     Draft,
@@ -20,9 +21,10 @@ from prema_gym.workloads.generate import (
     draw_uniforms,
     generate,
     new_draft,
+    sample_batch,
 )
 from prema_gym.workloads.lengths import NUM_RATIOS, output_length
-from prema_gym.workloads.scenario import BURST, PERIODIC, POISSON, TRACE, UNIFORM
+from prema_gym.workloads.scenario import BURST, PERIODIC, POISSON, TRACE, UNIFORM, Scenario
 from prema_gym.workloads.workload import TASK_FIELDS, WorkloadBatch, empty_arrays
 
 WINDOW = 1_000_000
@@ -46,6 +48,8 @@ def arrays(
         trace_cycles=table(*trace),
         batch_sizes=table(1, 4),
         priorities=table(1, 3, 9),
+        network_draws=table(0, 1),
+        batch_draws=table(0, 1),
         first_profile=table([0, 1], [2, 5]),
         num_lengths=table(1, 3),
         ratios_millionths=table([0] * NUM_RATIOS, range(500_000, 500_000 + NUM_RATIOS)),
@@ -277,6 +281,26 @@ def test_draws_have_their_stated_frequencies() -> None:
     assert chi_square(batch.profile[0], profiles) < 24.32
     tenths = batch.arrival_cycles[0] * 10 // WINDOW
     assert chi_square(tenths, dict.fromkeys(range(10), 0.1)) < 27.88
+
+
+def test_shares_say_how_often_each_is_drawn() -> None:
+    even = Scenario(
+        networks=("alexnet", "rnn-sa"), batch_sizes=(1, 4, 16), priorities=(1, 9), num_tasks=20_000
+    )
+    odd = replace(even, network_shares=(3, 1), batch_shares=(1, 1, 2), priority_shares=(9, 1))
+    once, shared = (sample_batch(compile_scenario(s), [5]) for s in (even, odd))
+    for values, wanted in (
+        (shared.network, {0: 0.75, 1: 0.25}),
+        (shared.batch_size, {1: 0.25, 4: 0.25, 16: 0.5}),
+        (shared.priority, {1: 0.9, 9: 0.1}),
+    ):
+        assert set(np.unique(values)) == set(wanted)
+        for value, share in wanted.items():
+            # Four standard deviations of a share of 20 000 draws.
+            assert (values == value).mean() == pytest.approx(share, abs=4 * 0.5 / math.sqrt(20_000))
+    np.testing.assert_array_equal(shared.arrival_cycles, once.arrival_cycles)
+    alike = replace(even, network_shares=(7, 7), batch_shares=(2, 2, 2), priority_shares=(1, 1))
+    assert sample_batch(compile_scenario(alike), [5]) == once
 
 
 def test_poisson_gaps_have_the_mean_and_spread_of_their_distribution() -> None:

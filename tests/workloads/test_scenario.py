@@ -23,6 +23,7 @@ CHANGED = Scenario(
     window_ms=2.5,
     burst_size=3,
     priorities=(1, 2),
+    priority_shares=(5, 2),
     lengths=(LengthModel(network="rnn-mt1", input_lengths=(5, 6), ratio_median=1.5),),
     sla_factor=4.0,
     quantum_ms=0.5,
@@ -64,7 +65,9 @@ def test_a_scenario_survives_every_form(scenario: Scenario, tmp_path: Path) -> N
 def test_lists_are_accepted_and_stored_as_tuples() -> None:
     given = Scenario(networks=["alexnet"], batch_sizes=[1], priorities=[1])  # type: ignore[arg-type]
     assert given.networks == ("alexnet",)
-    assert hash(given)
+    shared = Scenario(batch_shares=[2, 2, 1])  # type: ignore[arg-type]
+    assert shared.batch_shares == (2, 2, 1)
+    assert hash(given) != hash(shared)
 
 
 def test_own_lengths_replace_the_default() -> None:
@@ -83,6 +86,9 @@ def test_own_lengths_replace_the_default() -> None:
         ({"batch_sizes": (1, 0)}, "0 is not a whole number from 1"),
         ({"batch_sizes": (1.5,)}, "1.5 is not a whole number from 1"),
         ({"priorities": (1, -3)}, "-3 is not a whole number from 1"),
+        ({"batch_shares": (1, 2)}, "batch_shares of .* must be 3 whole numbers, one for each of"),
+        ({"priority_shares": (1, 2, 0)}, "priority_shares .*: 0 is not a whole number from 1"),
+        ({"network_shares": 3}, "network_shares of .* must be 8 whole numbers, .* got 3"),
         ({"num_tasks": 0}, "num_tasks of scenario 'custom': 0 is not"),
         ({"num_tasks": True}, "True is not a whole number"),
         ({"burst_size": 0}, "burst_size"),
