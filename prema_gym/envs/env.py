@@ -212,7 +212,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
             gymnasium.error.ResetNeeded: There was no reset.
         """
         episodes = self._episodes
-        if not episodes.rngs:
+        if not episodes.started:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         self._action[0] = self._checked(action)
         payment, _, _, records = episodes.step(self._action, restart=False)
@@ -301,8 +301,10 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
             raise IllegalActionError(f"an action is a whole number, got {action!r}") from None
         if abs(number) < 2**63:
             return number
-        if self.settings.strict:
-            raise IllegalActionError(f"action {number} is illegal: no action has that many digits")
+        if self.settings.strict and not self._episodes.over[0]:
+            raise IllegalActionError(
+                f"an action of {number.bit_length()} bits is illegal: none has more than 63"
+            )
         return _OUT_OF_RANGE
 
     def _observation(self) -> Observation:

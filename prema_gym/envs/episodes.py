@@ -73,6 +73,7 @@ class Episodes:
         rngs: One generator a copy; none before the first reset.
         over: bool (B,), True where an episode has ended and awaits its reset.
         waiting: int64 (K,), which are.
+        started: Whether there was a reset, or a state was set.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class Episodes:
         self.ledger = Ledger(settings.checked_reward, self.num_envs, self.threads)
         self._agreed = settings  # whose states are known to fit
         self._generators = Generators.of(())
+        self.started = False
         self._no_restarts = self._source.restarts(_NOBODY, self._generators)
         self.over = np.zeros(self.num_envs, np.bool_)
         self.waiting = _NOBODY
@@ -126,6 +128,9 @@ class Episodes:
 
     @rngs.setter
     def rngs(self, rngs: Sequence[np.random.Generator]) -> None:
+        self._generators = self._checked_generators(rngs)
+
+    def _checked_generators(self, rngs: Sequence[np.random.Generator]) -> Generators:
         for rng in rngs:
             if type(rng) is not np.random.Generator:  # compiled code knows no subclass's `random`
                 raise ConfigError(f"a generator is a numpy.random.Generator, got {rng!r}")
@@ -135,7 +140,7 @@ class Episodes:
         if len(set(generators.addresses.tolist())) < self.num_envs:
             # Also since threads would draw from it at once.
             raise ConfigError("two copies cannot share a generator: each has its own workloads")
-        self._generators = generators
+        return generators
 
     def seed(self, seeds: Sequence[int | None]) -> dict[int, int]:
         """Give new generators to the copies that get a seed, and to those that have none yet.
@@ -193,6 +198,7 @@ class Episodes:
             self.over[rows] = False
             self.waiting = np.flatnonzero(self.over)
         self._whole = whole or rows.size == self.num_envs
+        self.started = True
 
     def step(self, actions: IntArray, *, restart: bool = True) -> Step:
         """Take one decision in every copy and play to the next.
@@ -303,6 +309,12 @@ class Episodes:
         """
         if not isinstance(state, EpisodesState):
             raise ConfigError(f"a state is what get_state() returned, given {state!r}")
+        for part, kind in _STATE_KINDS.items():
+            if not isinstance(getattr(state, part), kind):
+                raise ConfigError(
+                    f"a state is what get_state() returned; {part} of the given one is a "
+                    f"{type(getattr(state, part)).__name__}"
+                )
         if state.settings is not self._agreed:
             self._check_settings(state.settings)
         if len(state.generators) != self.num_envs:
@@ -310,22 +322,22 @@ class Episodes:
                 f"the state has {len(state.generators)} generators, expected {self.num_envs}: it "
                 "was made before a reset or with another number of copies"
             )
+        generators = self._generators
         if not self.rngs:
-            rngs = [np.random.default_rng() for _ in self.everyone] if rngs is None else rngs
-        else:
-            rngs = self.rngs
-        for rng, generator in zip(rngs, state.generators, strict=True):
-            own = type(rng.bit_generator).__name__
-            if generator["bit_generator"] != own:
-                raise ConfigError(
-                    f"the state's generator is a {generator['bit_generator']}, here it is a {own}"
-                )
-        self._restore(state.simulation, state.totals, state.over)
+            new = [np.random.default_rng() for _ in self.everyone] if rngs is None else rngs
+            generators = self._checked_generators(new)
+        before = [owner.state for owner in generators.owners]
+        try:
+            for owner, generator in zip(generators.owners, state.generators, strict=True):
+                _set_generator(owner, generator)
+            self._restore(state.simulation, state.totals, state.over)
+        except ConfigError:
+            for owner, own in zip(generators.owners, before, strict=True):
+                owner.state = own
+            raise
+        self._generators = generators
         self._agreed = state.settings
-        if not self.rngs:
-            self.rngs = rngs
-        for rng, generator in zip(rngs, state.generators, strict=True):
-            rng.bit_generator.state = generator
+        self.started = True
 
     def _check_settings(self, other: EnvSettings) -> None:
         """Refuse a state of an environment in which another game is played."""
@@ -338,6 +350,8 @@ class Episodes:
 
     def _restore(self, simulation: State, totals: LedgerState, over: NDArray[np.bool_]) -> None:
         """Continue from what was copied; raises before it changes anything."""
+        if np.ndim(simulation.task) != 2:  # how many tasks there is room for may differ
+            check_array("task", simulation.task, self.simulator.tasks)
         max_tasks = simulation.task.shape[1]
         if max_tasks < self._source.max_tasks:
             raise ConfigError(
@@ -372,7 +386,7 @@ class Episodes:
         # Compiled scenarios are large and follow from the settings: rebuilt, not copied.
         state = (self.simulator.get_state(), self.ledger.get_state(), self.over.copy())
         arguments = (self.settings, self.num_envs, self.threads, self.fresh)
-        return _rebuild, (*arguments, self.rngs, *state)
+        return _rebuild, (*arguments, self.rngs, self.started, *state)
 
 
 def _rebuild(
@@ -381,6 +395,7 @@ def _rebuild(
     threads: int,
     fresh: bool,
     rngs: tuple[np.random.Generator, ...],
+    started: bool,
     simulation: State,
     totals: LedgerState,
     over: NDArray[np.bool_],
@@ -390,7 +405,32 @@ def _rebuild(
     episodes._restore(simulation, totals, over)
     if rngs:
         episodes.rngs = rngs
+    episodes.started = started
     return episodes
+
+
+_STATE_KINDS: Mapping[str, type] = {
+    "simulation": State,
+    "totals": LedgerState,
+    "generators": tuple,
+    "settings": EnvSettings,
+}
+
+
+def _set_generator(owner: np.random.BitGenerator, state: Mapping[str, Any]) -> None:
+    """Let a generator go on from a state.
+
+    Raises:
+        ConfigError: It is another kind's, or none.
+    """
+    own = type(owner).__name__
+    given = state.get("bit_generator") if isinstance(state, Mapping) else None
+    if given != own:
+        raise ConfigError(f"the state's generator is a {given}, here it is a {own}")
+    try:
+        owner.state = state
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(f"the state of its {own} is damaged: {error!r}") from None
 
 
 def refuse_over(state: EpisodesState) -> None:

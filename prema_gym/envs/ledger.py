@@ -156,11 +156,15 @@ class Ledger:
             ConfigError: It was made with another number of copies or reward terms.
         """
         check_array("lines", state.lines, self._account.lines)
-        if state.totals.shape != self._account.totals.shape:
+        if (
+            isinstance(state.totals, np.ndarray)
+            and state.totals.shape != self._account.totals.shape
+        ):
             raise ConfigError(
                 f"the state's totals have shape {state.totals.shape}, expected "
                 f"{self._account.totals.shape}: it was made with another reward or number of copies"
             )
+        check_array("totals", state.totals, self._account.totals)
 
 
 def _checked(total: FloatArray, num_envs: int) -> FloatArray:

@@ -116,7 +116,7 @@ class PremaNPUVecEnv(VecEnv):
         self,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         """Take one decision in every copy, and reset those that end."""
-        if self._actions is None or not self._episodes.rngs:
+        if self._actions is None or not self._episodes.started:
             raise gymnasium.error.ResetNeeded("call reset(), then step_async(), before step_wait()")
         episodes = self._episodes
         # Restarted are only copies whose reset an error or interrupt kept from happening.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -139,7 +139,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
             gymnasium.error.ResetNeeded: There was no reset.
         """
         episodes = self._episodes
-        if not episodes.rngs:
+        if not episodes.started:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         checked = episodes.checked_actions(actions)
         if self._mode is AutoresetMode.NEXT_STEP:
@@ -205,6 +205,8 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
 
     @np_random.setter
     def np_random(self, value: Any) -> None:  # noqa: ANN401
+        if not isinstance(value, Iterable):
+            raise ConfigError(f"np_random takes a generator for each copy, got {value!r}")
         self._episodes.rngs = tuple(value)
         self._seeds = [_UNKNOWN] * self.num_envs
 
@@ -342,7 +344,7 @@ def _autoreset_mode(given: AutoresetMode | str) -> AutoresetMode:
 def _seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:
     if seed is None:
         return [None] * num_envs
-    if isinstance(seed, int | np.integer):
+    if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
         return [int(seed) + i for i in range(num_envs)]
     if not isinstance(seed, Sequence | np.ndarray) or isinstance(seed, str):
         raise ConfigError(f"seed must be a whole number, one for each copy, or None, got {seed!r}")

@@ -5,6 +5,7 @@ import dataclasses
 import pickle
 import random
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from stable_baselines3.common.monitor import Monitor
 
 import prema_gym
 from prema_gym.envs import EnvSettings, PremaNPUEnv, reward_names
+from prema_gym.envs.episodes import EpisodesState
 from prema_gym.envs.rewards import TERMS
 from prema_gym.errors import ConfigError, IllegalActionError, UnknownNameError
 from prema_gym.simulator.observation import COLUMNS, ESTIMATED_MS, PRESENT, RUNNING
@@ -342,8 +344,9 @@ def test_strict_raises_and_changes_nothing() -> None:
     for action in (wrong, -1, 3, 99, 2**62):
         with pytest.raises(IllegalActionError, match=f"^action {action} is illegal .* legal now"):
             env.step(action)
-    with pytest.raises(IllegalActionError, match=f"action {10**30} is illegal"):
-        env.step(10**30)
+    for action in (10**30, -(10**5000)):
+        with pytest.raises(IllegalActionError, match="bits is illegal"):
+            env.step(action)
     np.testing.assert_array_equal(env.action_masks(), info["action_mask"])
     _rewards, info = play(env, go_on, seed=0)
     assert info["illegal_actions"] == 0
@@ -552,29 +555,48 @@ def test_a_refused_state_changes_nothing() -> None:
     assert total == pytest.approx(-info["episode_metrics"]["antt"], abs=1e-9)
 
 
-@pytest.mark.small
-@pytest.mark.parametrize(
-    ("part", "wrong"),
-    [
-        ("over", np.zeros(2, np.bool_)),
-        ("over", np.zeros(1)),
-        ("slots", np.zeros((1, 3), np.int32)),
-        ("lines", np.zeros((1, 3))),
-    ],
-)
-def test_a_state_of_other_sizes_or_types_is_refused(part: str, wrong: NDArray[Any]) -> None:
-    """Compiled code takes both on trust."""
-    env = single()
+def states_that_are_none(state: EpisodesState) -> Iterator[tuple[EpisodesState, str]]:
+    """A state with one part of another kind, size or type each, and what is said of it."""
+    simulation, totals = state.simulation, state.totals
+    for part in ("over", "simulation", "totals", "generators", "settings"):
+        yield state._replace(**{part: None}), part
+    for name in simulation._fields:
+        own = getattr(simulation, name)
+        wrong = [None, own.tolist(), own[..., None], own[:0], np.repeat(own, 2, axis=0)]
+        if own.dtype.kind != "V":
+            wrong += [own.astype(np.float64), own.astype(np.int16), own.astype(object)]
+        for array in wrong:
+            yield state._replace(simulation=simulation._replace(**{name: array})), name
+    for name in totals._fields:
+        own = getattr(totals, name)
+        for array in (None, own[:0], own.astype(np.float32), own.astype(complex)):
+            yield state._replace(totals=totals._replace(**{name: array})), name
+    yield state._replace(over=np.zeros(2, np.bool_)), "over"
+    yield state._replace(over=np.zeros(1)), "over"
+    yield state._replace(generators=({},)), "generator"
+    yield state._replace(generators=({"bit_generator": "PCG64"},)), "PCG64 is damaged"
+    yield state._replace(generators=({"bit_generator": "PCG64", "state": 3},)), "PCG64 is damaged"
+
+
+@pytest.mark.parametrize("record_timeline", [True, False])
+def test_a_state_of_another_make_is_refused(record_timeline: bool) -> None:
+    """Compiled code takes shapes and types on trust. Nothing has changed then."""
+    env = single(record_timeline=record_timeline)
     env.reset(seed=0)
+    env.step(1)
     state = env.get_state()
-    if part == "slots":
-        state = state._replace(simulation=state.simulation._replace(slots=wrong))
-    elif part == "lines":
-        state = state._replace(totals=state.totals._replace(lines=wrong))
-    else:
-        state = state._replace(over=wrong)
-    with pytest.raises(ConfigError, match=f"state array {part} "):
-        env.set_state(state)
+    count = 0
+    for wrong, named in states_that_are_none(state):
+        with pytest.raises(ConfigError) as caught:
+            env.set_state(wrong)
+        assert "\n" not in str(caught.value)
+        assert named in str(caught.value) or "total" in str(caught.value)
+        count += 1
+    assert count > 50
+    after = env.get_state()
+    for one, other in zip(after.simulation, state.simulation, strict=True):
+        assert one.tobytes() == other.tobytes()
+    assert after.generators == state.generators
 
 
 def test_a_generator_put_in_place_of_ours_is_part_of_the_state() -> None:

@@ -184,6 +184,30 @@ def test_generators_can_be_exchanged(mode: AutoresetMode) -> None:
         assert envs.np_random == kept
 
 
+def test_a_state_in_another_order_of_memory_is_refused() -> None:
+    envs = vector(3)
+    envs.reset(seed=0)
+    state = envs.get_state()
+    for name in ("task", "slots", "mask"):
+        turned = np.asfortranarray(getattr(state.simulation, name))
+        with pytest.raises(ConfigError, match=f"state array {name} is not contiguous"):
+            envs.set_state(state._replace(simulation=state.simulation._replace(**{name: turned})))
+    envs.set_state(state)
+
+
+@pytest.mark.small
+def test_generators_alone_are_no_reset() -> None:
+    envs = vector(2)
+    envs.np_random = [np.random.default_rng(i) for i in (1, 2)]
+    for one in (envs, pickle.loads(pickle.dumps(envs))):
+        with pytest.raises(gymnasium.error.ResetNeeded):
+            one.step([0, 0])
+    with pytest.raises(ConfigError, match="np_random takes a generator for each copy, got None"):
+        envs.np_random = None
+    with pytest.raises(ConfigError, match="seed must be a whole number"):
+        envs.reset(seed=True)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_generators_outlive_the_step_that_draws_from_them(
     threads: int, monkeypatch: pytest.MonkeyPatch
