@@ -130,6 +130,8 @@ def table(policy: Decider, base: Scenario, workloads: int) -> str:
         try:
             five = compare(policy, condition, workloads)
         except ConfigError as error:  # a trace that is too short for more tasks, say
+            if condition.scenario == base:  # then it is not the condition
+                raise
             lines.append(f"| {condition.title} | {error} |" + " |" * len(titles))
             continue
         cells = [f"{ratio:.3f}" if ratio >= 1 else f"*{ratio:.3f}*" for ratio in np.exp(five)]

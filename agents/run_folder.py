@@ -19,6 +19,7 @@ import json
 import platform
 import subprocess
 import time
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -130,18 +131,21 @@ class RunFolder:
         Raises:
             ConfigError: They have changed: what was learned would be of another problem.
         """
-        known = self._known()
-        for name, now in _problem(settings).items():
-            before = known.get(name, now)  # a run of a version that did not keep it
-            if not isinstance(before, dict):
-                raise ConfigError(f"{self.path / 'run.json'} is damaged: {name} is {before!r}")
-            changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
-            if changed:
-                raise ConfigError(
-                    f"{self.path} cannot be resumed: {', '.join(changed)} of scenario "
-                    f"{settings.scenario!r} changed since it began; put it back as in "
-                    f"{self.path / 'run.json'}, or train anew in another folder"
-                )
+        known, problem = self._known(), _problem(settings)
+        if "scenario" not in known:  # a run of a version that did not keep it
+            self.note_problem(settings)
+            return
+        try:
+            before, now = _by_content(known), _by_content(problem)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise damaged(self.path / "run.json", error) from None
+        changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+        if changed:
+            raise ConfigError(
+                f"{self.path} cannot be resumed: {', '.join(changed)} of scenario "
+                f"{settings.scenario!r} changed since it began; put it back as in "
+                f"{self.path / 'run.json'}, or train anew in another folder"
+            )
 
     def note_start(self, timesteps: int) -> None:
         """Add a start to ``run.json``: when, after how many timesteps, with what source."""
@@ -275,6 +279,18 @@ def _problem(settings: TrainSettings) -> dict[str, dict[str, Any]]:
     plain = json.loads(json.dumps(scenario.to_dict()))  # with lists for tuples, as it is read back
     digests = {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in files}
     return {"scenario": plain, "files": digests}
+
+
+def _by_content(problem: Mapping[str, Any]) -> dict[str, Any]:
+    """A scenario with its files' digests in place of their paths: files may move."""
+    scenario, files = dict(problem["scenario"]), dict(problem["files"])
+    scenario["networks"] = [files.get(name, name) for name in scenario["networks"]]
+    scenario["trace"] = files.get(scenario.get("trace"))
+    scenario["lengths"] = [
+        {**entry, "network": files.get(entry["network"], entry["network"])}
+        for entry in scenario["lengths"]
+    ]
+    return scenario
 
 
 def describe_policy(

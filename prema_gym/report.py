@@ -130,9 +130,13 @@ def evaluation_tables(evaluation: Evaluation, *, width: int | None = None) -> li
         f"{_what_was_played(evaluation)}: value ± half the width of its 95 % interval, and how "
         f"many times better it is than {evaluation.relative_to}"
     )
-    detail = _table("Details per workload (p95, p99: percentiles of NTT over all tasks)")
-    detail.padding = (0, 1, 0, 0)  # eight columns fit a terminal of 80
-    latency = _table("Latency from arrival to completion, and share of tasks past their deadline")
+    latency = _table(
+        "Percentiles of NTT over all tasks, latency from arrival to completion, and the share of "
+        "tasks past their deadline"
+    )
+    detail = _table("Details per workload")
+    for table in (latency, detail):
+        table.padding = (0, 1, 0, 0)  # six columns fit a terminal of 60
     for table, which in ((main, "main"), (latency, "latency"), (detail, "detail")):
         shown = [metric for metric in METRICS if metric.table == which]
         table.add_column("policy", no_wrap=True)
@@ -208,7 +212,7 @@ def evaluation_notes(evaluation: Evaluation) -> list[str]:
                 f"{name}: {result.truncated} of {evaluation.workloads} workloads cut off at "
                 f"{limit} decisions; {result.tasks - result.unfinished} tasks finished, "
                 f"{result.unfinished} unfinished (they count as SLA violations and missed "
-                "deadlines; mean NTT is over the finished tasks)"
+                "deadlines; mean NTT and latency are over the finished tasks)"
             )
         illegal = result.metrics["illegal_actions"].mean
         if illegal > 0:

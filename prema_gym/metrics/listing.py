@@ -117,7 +117,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         name="p95_ntt",
         title="p95",
-        table="detail",
+        table="latency",
         better="lower",
         formula="95th percentile of NTT" + _POOLED,
         source="ours, because a mean hides the tail",
@@ -128,7 +128,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         name="p99_ntt",
         title="p99",
-        table="detail",
+        table="latency",
         better="lower",
         formula="99th percentile of NTT" + _POOLED,
         source="ours, because a mean hides the tail",

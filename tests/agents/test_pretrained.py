@@ -119,6 +119,8 @@ def test_the_table_of_a_trace_is_whole_but_for_what_it_is_too_short_for(tmp_path
     assert loads["half the load (window ×2)"].trace_speed == 1.0
     assert loads["light (300 ms)"].trace_speed is None
     assert loads["Poisson arrivals"].trace is None
+    with pytest.raises(ConfigError, match="cannot read"):  # what no row can be without
+        generalisation.table(random_policy(), replace(base, trace="gone.csv"), workloads=4)
     assert len({line.count("|") for line in lines}) == 1
 
 

@@ -90,6 +90,33 @@ def test_a_quantised_product_is_the_plain_one(
     assert imported.network.macs() > 0
 
 
+def test_dynamic_quantisation_costs_a_pass_over_the_input(tmp_path: Path) -> None:
+    """As a quantiser writes a dense layer: 32-bit products scaled by a number made of two."""
+    nodes = [
+        node("DynamicQuantizeLinear", "x", "q sx z"),
+        node("MatMulInteger", "q w z zw", "p"),
+        node("Cast", "p", "f", to=TensorProto.FLOAT),
+        node("Mul", "sx sw", "s"),
+        node("Mul", "f s", "m"),
+        node("Add", "m b", "a"),
+        node("Relu", "a", "y"),
+    ]
+    stored = [
+        helper.make_tensor("w", TensorProto.UINT8, (64, 128), [1] * (64 * 128)),
+        helper.make_tensor("zw", TensorProto.UINT8, (), [1]),
+        helper.make_tensor("sw", TensorProto.FLOAT, (), [1]),
+        helper.make_tensor("b", TensorProto.FLOAT, (128,), [1] * 128),
+    ]
+    path = write_graph(tmp_path / "g.onnx", nodes, {"x": (10, 64)}, stored=stored)
+    imported = read_network(path, strict=True)
+    found = [work for layer in layers(imported.network) for work in layer.work(1)]
+    quantising, product = found
+    assert isinstance(quantising, VectorWork)
+    assert quantising.elements == 10 * 64
+    assert isinstance(product, Gemm)
+    assert (product.m, product.k, product.n, product.count) == (10, 64, 128, 1)
+
+
 def test_depthwise_grouped_and_dense_convolutions(tmp_path: Path) -> None:
     depthwise = conv(tmp_path, 32, 32, 32)
     grouped, dense = conv(tmp_path, 32, 64, 4), conv(tmp_path, 32, 64, 1)

@@ -18,6 +18,7 @@ from prema_gym.networks.importers.onnx_operators import (
     ACTIVATIONS,
     AFFINE,
     COSTS,
+    ELEMENTWISE,
     MOVES,
     PRODUCTS,
     SUMS,
@@ -90,6 +91,8 @@ class _Walk:
         """Take one operator."""
         if self.graph.constants.issuperset(operator.outputs):
             return
+        if operator.kind in ELEMENTWISE and self.graph.is_single(operator.outputs[0]):
+            return  # arithmetic on one number, a scale say
         if operator.kind in MOVES:
             self._pass_on(operator, self._riders(operator))
         elif operator.kind in self._riders(operator) and self.graph.is_per_channel(operator):

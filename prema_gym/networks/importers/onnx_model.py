@@ -7,6 +7,7 @@ external weights are missing reads as well.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -108,8 +109,16 @@ class Graph:
         return len(self.activations(operator)) == 1 and all(vectors)
 
     def activations(self, operator: Operator) -> list[str]:
-        """The inputs of an operator that are computed for each task."""
-        return [name for name in operator.inputs if name not in self.constants]
+        """The inputs of an operator that are computed for each task.
+
+        Single numbers, a scale that quantisation computes say, count only where there is no other.
+        """
+        computed = [name for name in operator.inputs if name not in self.constants]
+        return [name for name in computed if not self.is_single(name)] or computed
+
+    def is_single(self, tensor: str) -> bool:
+        """Whether a tensor is known to hold one number."""
+        return tensor in self.shapes and math.prod(self.shapes[tensor]) == 1
 
 
 def load(path: str) -> Graph:

@@ -360,10 +360,10 @@ ACTIVATIONS = _kinds(
 SUMS = _kinds("Add Sum")
 """Residual sums: the zoo's networks apply the activation behind one in the same pass."""
 
-_ELEMENTWISE = _kinds(
-    "Abs Add And Ceil Cos DequantizeLinear Div Equal Erf Exp Floor Greater GreaterOrEqual Less "
-    "LessOrEqual Log Max Mean Min Mod Mul Neg Not Or Pow QuantizeLinear Reciprocal Round Sign Sin "
-    "Sqrt Sub Sum Where Xor"
+ELEMENTWISE = _kinds(
+    "Abs Add And Ceil Cos DequantizeLinear Div DynamicQuantizeLinear Equal Erf Exp Floor Greater "
+    "GreaterOrEqual Less LessOrEqual Log Max Mean Min Mod Mul Neg Not Or Pow QuantizeLinear "
+    "Reciprocal Round Sign Sin Sqrt Sub Sum Where Xor"
 )
 _REDUCTIONS = _kinds(
     "ArgMax ArgMin GlobalAveragePool GlobalMaxPool ReduceL1 ReduceL2 ReduceMax ReduceMean "
@@ -378,7 +378,7 @@ COSTS: dict[str, Cost] = {
     "AveragePool": _pool,
     "MaxPool": _pool,
     **dict.fromkeys(_REDUCTIONS, _reduce),
-    **dict.fromkeys(_ELEMENTWISE | ACTIVATIONS, _elementwise),
+    **dict.fromkeys(ELEMENTWISE | ACTIVATIONS, _elementwise),
     "Resize": _resize,
     "Upsample": _resize,
     "Softmax": _softmax,
