@@ -350,7 +350,7 @@ class Episodes:
 
     def _restore(self, simulation: State, totals: LedgerState, over: NDArray[np.bool_]) -> None:
         """Continue from what was copied; raises before it changes anything."""
-        if np.ndim(simulation.task) != 2:  # how many tasks there is room for may differ
+        if getattr(simulation.task, "ndim", 0) != 2:  # how many tasks there is room for may differ
             check_array("task", simulation.task, self.simulator.tasks)
         max_tasks = simulation.task.shape[1]
         if max_tasks < self._source.max_tasks:

@@ -98,7 +98,7 @@ def check_array(name: str, given: NDArray[Any], own: NDArray[Any]) -> None:
         raise ConfigError(f"state array {name} is a {type(given).__name__}, expected an array")
     if given.shape != own.shape:
         raise ConfigError(f"state array {name} has shape {given.shape}, expected {own.shape}")
-    if given.dtype is not own.dtype and given.dtype != own.dtype:  # records take long to compare
+    if given.dtype is not own.dtype and given.dtype != own.dtype:  # the latter takes longer
         raise ConfigError(f"state array {name} is {given.dtype}, expected {own.dtype}")
     if not given.flags.c_contiguous:
         raise ConfigError(f"state array {name} is not contiguous, expected one that is")
@@ -435,8 +435,10 @@ class Simulator:
         """
         for name in ("env", "task", "slots", "by_arrival", "observation", "mask"):
             check_array(name, getattr(state, name), getattr(self._state, name))
-        slices = np.shape(state.timeline)[1:2]  # there may be room for more, or fewer
-        like = np.empty((self.num_envs, *(slices or (0,)), 4), np.int64)
+        like = self._state.timeline
+        if np.shape(state.timeline) != like.shape:  # there may be room for more slices, or fewer
+            slices = np.shape(state.timeline)[1:2] or (0,)
+            like = np.empty((self.num_envs, *slices, 4), np.int64)
         check_array("timeline", state.timeline, like)
         if (state.timeline.shape[1] > 0) != self.record_timeline:
             kept = "none" if self.record_timeline else "one"
