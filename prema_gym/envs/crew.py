@@ -40,7 +40,7 @@ from prema_gym.simulator.state import CACHE_LINE, NONE
 IntArray = NDArray[np.int64]
 V = TypeVar("V")
 
-CHUNK = 64  # copies, of some 15 µs: what a thread may come too late, and a hundred times a claim
+CHUNK = 64  # copies, of some 10 µs: what a thread may come too late, and a hundred times a claim
 LOOKS = 40_000  # before falling asleep: 1 to 2 ms, as a pause takes 25 to 45 ns (measured: 25)
 COURTESY = 64  # looks after which a helper lets others have its processor, if they wait for it
 PATIENCE = 2_000  # looks for the last chunks before sleeping: 50 to 90 µs, some chunks' time
