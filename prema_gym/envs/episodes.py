@@ -439,7 +439,7 @@ def refuse_over(state: EpisodesState) -> None:
     Raises:
         ConfigError: There is one.
     """
-    if isinstance(state, EpisodesState) and state.over.any():
+    if isinstance(state, EpisodesState) and np.any(state.over):
         raise ConfigError(
             "the state has copies that are over and wait for their next step; here they start "
             "anew in the step they end in"

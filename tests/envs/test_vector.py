@@ -193,6 +193,11 @@ def test_a_state_in_another_order_of_memory_is_refused() -> None:
         with pytest.raises(ConfigError, match=f"state array {name} is not contiguous"):
             envs.set_state(state._replace(simulation=state.simulation._replace(**{name: turned})))
     envs.set_state(state)
+    # Where episodes that are over are refused, which looks at this part first.
+    same_step = vector(3, autoreset_mode=AutoresetMode.SAME_STEP)
+    same_step.reset(seed=0)
+    with pytest.raises(ConfigError, match="state array over is a NoneType"):
+        same_step.set_state(same_step.get_state()._replace(over=None))
 
 
 @pytest.mark.small
