@@ -3,6 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# `agents/` and `baselines/` are installed inside `prema_gym` (setup.py). Tools that read imports from files need
+# the tree as it is installed.
+INSTALLED := build/as-installed
+
 .PHONY: run install test check format bench clean
 
 run: .venv/.core
@@ -16,8 +20,11 @@ test: .venv/.all
 check: .venv/.all
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+	rm -rf $(INSTALLED) && mkdir -p $(INSTALLED)
+	cp -Rp prema_gym benchmarks docs tests train.py pyproject.toml $(INSTALLED)
+	cp -Rp agents baselines $(INSTALLED)/prema_gym
+	cd $(INSTALLED) && $(CURDIR)/$(BIN)/mypy --cache-dir $(CURDIR)/.mypy_cache
+	cd $(INSTALLED) && $(CURDIR)/$(BIN)/lint-imports --cache-dir $(CURDIR)/.import_linter_cache
 
 format: .venv/.all
 	$(BIN)/ruff format .

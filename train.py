@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import NoReturn
 
 try:
-    import agents
-    import baselines
-    from agents import training
-    from agents.objective import FIVE, objective_names
-    from agents.run_folder import RunFolder
-    from agents.settings import ALGORITHMS, TEACHER, TrainSettings
+    from prema_gym.agents.training import run as training
+    from prema_gym.agents.training.objective import FIVE, objective_names
+    from prema_gym.agents.training.run_folder import RunFolder
+    from prema_gym.agents.training.settings import ALGORITHMS, TEACHER, TrainSettings
+
+    from prema_gym import agents, baselines
     from prema_gym.errors import ConfigError, PremaError
-    from prema_gym.evaluation import evaluate
+    from prema_gym.evaluation.compare import evaluate
     from prema_gym.simulator.simulator import DEFAULT_SLOTS
 except KeyboardInterrupt:  # the imports take a moment
     print("stopped", file=sys.stderr)

@@ -9,13 +9,16 @@ Loading our own network needs no torch; a file saved by Stable-Baselines3 does.
 
 from __future__ import annotations
 
+if __name__ == "agents":  # found as a folder of the working directory
+    raise ImportError("write `from prema_gym import agents`: this folder is part of prema_gym")
+
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agents.foreign import SB3Policy
-    from agents.policy import LearnedPolicy
+    from prema_gym.agents.policies.learned import LearnedPolicy
+    from prema_gym.agents.policies.sb3_model import SB3Policy
 
 __all__ = ["PRETRAINED", "load", "names"]
 
@@ -43,7 +46,8 @@ def load(name_or_path: str | os.PathLike[str]) -> LearnedPolicy | SB3Policy:
         ConfigError: The file is damaged or was made for another table, or this is no path.
         MissingExtraError: A Stable-Baselines3 file, and that package is not installed.
     """
-    from agents.policy import LearnedPolicy
+    from prema_gym.agents.policies.learned import LearnedPolicy
+
     from prema_gym.errors import ConfigError, MissingExtraError, UnknownNameError
 
     if not isinstance(name_or_path, str | os.PathLike) or name_or_path == "":
@@ -57,7 +61,7 @@ def load(name_or_path: str | os.PathLike[str]) -> LearnedPolicy | SB3Policy:
         return LearnedPolicy.from_file(PRETRAINED / f"{given}.npz", given)
     path = Path(given)
     if path.is_dir():
-        from agents.run_folder import find_policy
+        from prema_gym.agents.training.run_folder import find_policy
 
         name, path = path.name, find_policy(path)
     elif path.suffix not in (".npz", ".zip") and not path.exists():
@@ -69,7 +73,7 @@ def load(name_or_path: str | os.PathLike[str]) -> LearnedPolicy | SB3Policy:
     if path.suffix != ".zip":
         raise ConfigError(f"{path} is neither an .npz of ours nor a .zip of Stable-Baselines3")
     try:
-        from agents.foreign import load_zip
+        from prema_gym.agents.policies.sb3_model import load_zip
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"loading {path}", error.name or "torch", "train") from None
     return load_zip(path, name)

@@ -9,10 +9,13 @@ A policy is an *ordering* (whom to run: ``classic.py``, ``prema.py``) joined wit
 
 from __future__ import annotations
 
-from baselines.ordering import Ordering
-from baselines.policy import Policy
-from baselines.registry import LEFT_OUT, PolicyInfo, as_text, describe, make, names
-from baselines.table import Table
+if __name__ == "baselines":  # found as a folder of the working directory
+    raise ImportError("write `from prema_gym import baselines`: this folder is part of prema_gym")
+
+from prema_gym.baselines.ordering import Ordering
+from prema_gym.baselines.policy import Policy
+from prema_gym.baselines.registry import LEFT_OUT, PolicyInfo, as_text, describe, make, names
+from prema_gym.baselines.table import Table
 
 __all__ = [
     "LEFT_OUT",

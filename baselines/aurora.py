@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from baselines.measures import hopeful, wait_ratio
-from baselines.ordering import Ordering
-from baselines.table import Table
+from prema_gym.baselines.measures import hopeful, wait_ratio
+from prema_gym.baselines.ordering import Ordering
+from prema_gym.baselines.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from prema_gym.baselines.measures import hopeful, soonest, time_left
+from prema_gym.baselines.ordering import Ordering
+from prema_gym.baselines.table import Table
 
-from baselines.measures import hopeful, soonest, time_left
-from baselines.ordering import Ordering
-from baselines.table import Table
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import PREEMPT_MS, RESTORE_MS, SLACK_MS
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from prema_gym.baselines.ordering import Ordering
+from prema_gym.baselines.table import Table
 
-from baselines.ordering import Ordering
-from baselines.table import Table
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import EXECUTED_MS, QUANTUM_LEFT_MS, SINCE_RUN_MS
 

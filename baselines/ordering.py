@@ -13,8 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-
-from baselines.table import Table
+from prema_gym.baselines.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from prema_gym.baselines.ordering import Ordering
+from prema_gym.baselines.table import Table
 
-from baselines.ordering import Ordering
-from baselines.table import Table
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.simulator.observation import MECHANISMS, NUM_COLUMNS
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from prema_gym.baselines.ordering import Ordering
+from prema_gym.baselines.policy import Policy
+from prema_gym.baselines.table import Table
 
-from baselines.ordering import Ordering
-from baselines.policy import Policy
-from baselines.table import Table
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import ESTIMATED_MS, REMAINING_MS
 
@@ -51,7 +51,7 @@ class Kill(Policy):
     def __init__(
         self, name: str, ordering: Ordering, mechanisms: Sequence[str] | None = None
     ) -> None:
-        """See :class:`~baselines.policy.Policy`.
+        """See :class:`~prema_gym.baselines.policy.Policy`.
 
         Raises:
             ConfigError: Also if the ordering never settles: no task longer than the time between

@@ -13,9 +13,9 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from prema_gym.baselines.ordering import Ordering
+from prema_gym.baselines.table import Table
 
-from baselines.ordering import Ordering
-from baselines.table import Table
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.simulator.observation import ESTIMATED_MS, ORDER, REMAINING_MS, TOKEN
 

@@ -1,6 +1,6 @@
 """Which policies exist, and how is one made from its name?
 
-One table of names. To add a rule: write its :class:`~baselines.ordering.Ordering` in a file of its
+One table of names. To add a rule: write its `Ordering` in a file of its
 own and give it a line here for each way of preempting that makes sense with it. A rule that several
 ways of preempting suit has the way in front of its name; a published scheduler that comes with its
 own bears its plain name.
@@ -12,33 +12,34 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
 from typing import NamedTuple
 
-from baselines.aurora import Aurora
-from baselines.classic import (
+from prema_gym.baselines.aurora import Aurora
+from prema_gym.baselines.classic import (
     FirstComeFirstServed,
     HighestPriorityFirst,
     RoundRobin,
     ShortestJobFirst,
 )
-from baselines.deadline import EarliestDeadlineFirst, EdfAdmission, LeastSlackTime
-from baselines.dream import Dream
-from baselines.dysta import Dysta
-from baselines.fair_share import CompletelyFair, Remembering, Stride
-from baselines.lottery import Lottery
-from baselines.moca import Moca
-from baselines.multilevel import MultiLevelFeedback
-from baselines.ordering import Ordering
-from baselines.planaria import Planaria
-from baselines.policy import Policy
-from baselines.preemption import Dynamic, Kill, NonPreemptive, Static
-from baselines.prema import Prema, Token
-from baselines.shortest import (
+from prema_gym.baselines.deadline import EarliestDeadlineFirst, EdfAdmission, LeastSlackTime
+from prema_gym.baselines.dream import Dream
+from prema_gym.baselines.dysta import Dysta
+from prema_gym.baselines.fair_share import CompletelyFair, Remembering, Stride
+from prema_gym.baselines.lottery import Lottery
+from prema_gym.baselines.moca import Moca
+from prema_gym.baselines.multilevel import MultiLevelFeedback
+from prema_gym.baselines.ordering import Ordering
+from prema_gym.baselines.planaria import Planaria
+from prema_gym.baselines.policy import Policy
+from prema_gym.baselines.preemption import Dynamic, Kill, NonPreemptive, Static
+from prema_gym.baselines.prema import Prema, Token
+from prema_gym.baselines.shortest import (
     HighestResponseRatioNext,
     LeastER,
     ShortestProcessingTime,
     ShortestRemainingProcessingTime,
 )
-from baselines.uniform import RandomPolicy, Uniform
-from baselines.weighted import WeightedShortest, WeightedShortestRemaining
+from prema_gym.baselines.uniform import RandomPolicy, Uniform
+from prema_gym.baselines.weighted import WeightedShortest, WeightedShortestRemaining
+
 from prema_gym.errors import ConfigError, UnknownNameError
 
 POLICIES: dict[str, tuple[type[Policy], type[Ordering]]] = {

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-import baselines
-from prema_gym.evaluation import evaluate
+from prema_gym import baselines
+from prema_gym.evaluation.compare import evaluate
 from prema_gym.simulator import observation as col
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.workloads import scenarios

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from prema_gym.hardware.toml_io import read_toml
-
 ROOT = Path(__file__).parents[1]
 
 
@@ -52,14 +50,6 @@ def test_evaluation_needs_no_optional_package() -> None:
     assert "dynamic-prema" in python(code)
 
 
-def test_exactly_three_packages_are_named_for_shipping() -> None:
-    config = read_toml(ROOT / "pyproject.toml")
-    found = config["tool"]["setuptools"]["packages"]["find"]["include"]
-    assert found == ["prema_gym*", "baselines*", "agents*"]
-    for package in ("prema_gym", "baselines", "agents"):
-        assert (ROOT / package / "py.typed").exists()
-
-
 CONSTANT_TWICE = """
 import pathlib, sys
 sys.path.insert(0, {folder!r})
@@ -75,14 +65,17 @@ def test_cache_is_never_stale(tmp_path: Path) -> None:
     """A helper and a constant in *other* files change: the caller gives the new result."""
     package = tmp_path / "prema_gym"
     package.mkdir()
-    for name in ("_jit.py", "errors.py"):
-        shutil.copy(ROOT / "prema_gym" / name, package)
+    (package / "compiled").mkdir()
+    for name in ("compiled/__init__.py", "compiled/jit.py"):
+        shutil.copy(ROOT / "prema_gym" / name, package / name)
     (package / "__init__.py").write_text("")
     (package / "constant.py").write_text("FACTOR = 2\n")
-    helper = "from prema_gym._jit import kernel\n@kernel\ndef helper(x):\n    return x + {}\n"
+    helper = (
+        "from prema_gym.compiled.jit import kernel\n@kernel\ndef helper(x):\n    return x + {}\n"
+    )
     (package / "helper.py").write_text(helper.format(10))
     (package / "caller.py").write_text(
-        "from prema_gym._jit import kernel\nfrom prema_gym.helper import helper\n"
+        "from prema_gym.compiled.jit import kernel\nfrom prema_gym.helper import helper\n"
         "from prema_gym.constant import FACTOR\n"
         "@kernel\ndef answer(x):\n    return helper(x) * FACTOR\n"
     )
@@ -101,10 +94,11 @@ def test_machine_code_of_another_source_is_never_at_hand(tmp_path: Path) -> None
     package = tmp_path / "prema_gym"
     package.mkdir()
     (package / "__init__.py").touch()
-    for name in ("_jit.py", "errors.py"):
-        shutil.copy(ROOT / "prema_gym" / name, package)
+    (package / "compiled").mkdir()
+    for name in ("compiled/__init__.py", "compiled/jit.py"):
+        shutil.copy(ROOT / "prema_gym" / name, package / name)
     kernel = (
-        "from prema_gym._jit import kernel\n@kernel\ndef twice(x):\n    return {} * x\n"
+        "from prema_gym.compiled.jit import kernel\n@kernel\ndef twice(x):\n    return {} * x\n"
         "def file():\n    return twice._cache._cache_file\n"
     )
     code = (
@@ -138,7 +132,7 @@ def test_read_only_install_without_home_still_runs(tmp_path: Path) -> None:
         "    warnings.simplefilter('always')\n"
         "    from numba.core import caching\n"
         "    caching.CacheImpl._locator_classes = []\n"
-        "    from prema_gym._jit import kernel\n"
+        "    from prema_gym.compiled.jit import kernel\n"
         "    import prema_gym.hardware.profile, prema_gym.simulator.engine\n"
         "print(len([w for w in caught if 'cached' in str(w.message)]))\n"
     )

@@ -14,10 +14,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prema_gym._cpus import num_cpus
 from prema_gym.bounds.inputs import MAX_CYCLES, check_times, integer_array, weights
 from prema_gym.bounds.objectives import Objective, get_objective
 from prema_gym.bounds.recursion import Result, Tasks, solve_rows
+from prema_gym.compiled.cpus import num_cpus
 from prema_gym.errors import ConfigError, WorkloadError
 
 # The tables take 17 bytes a subset, so 18 MB a thread at 20 tasks; each further task doubles that.

@@ -13,7 +13,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prema_gym._jit import kernel
+from prema_gym.compiled.jit import kernel
 from prema_gym.errors import UnknownNameError
 
 # PREMA reports SLA violations at the targets n = 2 … 20 times the isolated time.

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym._jit import kernel
 from prema_gym.bounds.objectives import task_cost
 from prema_gym.bounds.schedules import run_list
+from prema_gym.compiled.jit import kernel
 
 
 class Tasks(NamedTuple):

@@ -12,8 +12,8 @@ import heapq
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prema_gym._jit import kernel
 from prema_gym.bounds.inputs import integer_array, task_times
+from prema_gym.compiled.jit import kernel
 from prema_gym.errors import WorkloadError
 
 

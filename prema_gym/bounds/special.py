@@ -12,11 +12,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prema_gym._jit import kernel
 from prema_gym.bounds.exact import MAX_TASKS
 from prema_gym.bounds.inputs import integer_array, task_times, weights
 from prema_gym.bounds.relaxation import wspt_order
 from prema_gym.bounds.schedules import run_list
+from prema_gym.compiled.jit import kernel
 from prema_gym.errors import ConfigError, WorkloadError
 
 

@@ -13,9 +13,10 @@ import prema_gym
 from prema_gym.cli.naming import described, make_policies
 from prema_gym.cli.printing import FULL_WIDTH, Format, console, print_tables, progress, show
 from prema_gym.errors import ConfigError, MissingExtraError
+from prema_gym.files import check_folder, write_files
 
 if TYPE_CHECKING:
-    from prema_gym.runs import Decider
+    from prema_gym.evaluation.play import Decider
     from prema_gym.workloads import Scenario, WorkloadBatch
 
 # What `evaluate` compares unless told otherwise: the paper's set, in the order of its argument, the
@@ -116,14 +117,14 @@ def evaluate(
     threads: Annotated[int | None, typer.Option(min=1, help="Default: one a core.")] = None,
 ) -> None:
     """Play policies on the same workloads; print metrics with intervals, and ratios."""
-    from prema_gym import report
-    from prema_gym.evaluation import evaluate as run
+    from prema_gym.evaluation.compare import evaluate as run
     from prema_gym.simulator.simulator import SchedulerOptions
+    from prema_gym.views import records, tables
 
     if per_workload and format is Format.table and output is None:
         raise ConfigError("--per-workload shows nothing in a table: add --format or --output DIR")
     if output is not None:
-        report.check_folder(output)
+        check_folder(output)
     chosen = make_policies(policies, relative_to)
     drawn_from = _scenario(scenario)
     with progress() as progress_bar:
@@ -144,16 +145,16 @@ def evaluate(
             progress=progress_bar,
         )
     if format is Format.table:
-        print_tables(report.evaluation_tables(result, width=console().width))
+        print_tables(tables.evaluation_tables(result, width=console().width))
     elif format is Format.json:
-        sys.stdout.write(report.to_json(result.to_dict()))
+        sys.stdout.write(records.to_json(result.to_dict()))
     else:
-        rows = report.per_workload_records(result) or report.evaluation_records(result)
-        sys.stdout.write(report.to_csv(rows))
-    for note in report.evaluation_notes(result):
+        rows = records.per_workload_records(result) or records.evaluation_records(result)
+        sys.stdout.write(records.to_csv(rows))
+    for note in tables.evaluation_notes(result):
         print(note, file=sys.stderr)
     if output is not None:
-        for path in report.write_files(output, report.evaluation_files(result)):
+        for path in write_files(output, records.evaluation_files(result)):
             print(f"wrote {path}", file=sys.stderr)
 
 
@@ -168,9 +169,9 @@ def reproduce(
     format: FormatOption = Format.table,
 ) -> None:
     """Print each claim of the paper beside what we measure, and the command for it alone."""
-    import baselines
-    from prema_gym import report
-    from prema_gym.reproduce import reproduce as run
+    from prema_gym import baselines
+    from prema_gym.evaluation.claims import reproduce as run
+    from prema_gym.views import records, tables
 
     drawn_from = _scenario(scenario)
     with progress() as progress_bar:
@@ -184,13 +185,13 @@ def reproduce(
             progress=progress_bar,
         )
     if format is Format.table:
-        print_tables(report.reproduction_tables(result))
-        for note in report.reproduction_notes(result):
+        print_tables(tables.reproduction_tables(result))
+        for note in tables.reproduction_notes(result):
             print(note, file=sys.stderr)
     elif format is Format.json:
-        sys.stdout.write(report.to_json(result.to_dict()))
+        sys.stdout.write(records.to_json(result.to_dict()))
     else:
-        sys.stdout.write(report.to_csv(report.reproduction_records(result)))
+        sys.stdout.write(records.to_csv(records.reproduction_records(result)))
 
 
 @app.command()
@@ -212,8 +213,8 @@ def networks(
     format: FormatOption = Format.table,
 ) -> None:
     """List networks: layers, MACs, weights, isolated and estimated times at batch 1, 4, 16."""
-    from prema_gym.listings import network_rows
     from prema_gym.networks.importers import is_file, read_network
+    from prema_gym.views.listings import network_rows
 
     for name in network or () if strict else ():
         if is_file(name):
@@ -228,8 +229,8 @@ def networks(
 @app.command()
 def policies(format: FormatOption = Format.table) -> None:
     """List the policies: rule, source, mechanisms, parameters."""
-    import baselines
-    from prema_gym.listings import policy_rows
+    from prema_gym import baselines
+    from prema_gym.views.listings import policy_rows
 
     show(policy_rows(described(), baselines.as_text), format, leave_out=("mechanisms",))
 
@@ -237,7 +238,7 @@ def policies(format: FormatOption = Format.table) -> None:
 @app.command()
 def scenarios(format: FormatOption = Format.table) -> None:
     """List the registered scenarios."""
-    from prema_gym.listings import scenario_rows
+    from prema_gym.views.listings import scenario_rows
 
     show(scenario_rows(), format)
 
@@ -254,7 +255,7 @@ def preemption(
     format: FormatOption = Format.table,
 ) -> None:
     """Tabulate context size and preemption latency over the course of each network."""
-    from prema_gym.listings import preemption_rows
+    from prema_gym.views.listings import preemption_rows
 
     show(preemption_rows(_hardware(hardware), network or ()), format)
     _print_notes(network or ())
@@ -278,11 +279,10 @@ def export(
         import torch  # noqa: F401
     except ModuleNotFoundError:
         raise MissingExtraError("export", "torch", "train") from None
-    import agents
-    import baselines
-    from agents.export import QUANTUM_US, latencies_us
-    from agents.export import export as write
-    from agents.policy import LearnedPolicy
+    from prema_gym import agents, baselines
+    from prema_gym.agents.policies.export import QUANTUM_US, latencies_us
+    from prema_gym.agents.policies.export import export as write
+    from prema_gym.agents.policies.learned import LearnedPolicy
 
     trained = agents.load(policy.removeprefix("path:"))
     if not isinstance(trained, LearnedPolicy):
@@ -319,8 +319,8 @@ def _export_format(given: str | None, output: Path | None) -> str:
 @app.command()
 def warmup() -> None:
     """Compile the kernels now, so that the next command starts at once."""
-    import baselines
-    from prema_gym.evaluation import evaluate as run
+    from prema_gym import baselines
+    from prema_gym.evaluation.compare import evaluate as run
     from prema_gym.workloads import scenarios
 
     run(scenarios.get("paper"), {"np-fcfs": baselines.make("np-fcfs")}, workloads=1)

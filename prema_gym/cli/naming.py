@@ -9,8 +9,8 @@ from prema_gym.cli.own import own_policy
 from prema_gym.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
-    from prema_gym.listings import Described
-    from prema_gym.runs import Decider
+    from prema_gym.evaluation.play import Decider
+    from prema_gym.views.listings import Described
 
 
 def split_names(text: str) -> list[str]:
@@ -32,8 +32,7 @@ def split_names(text: str) -> list[str]:
 
 def make_policies(text: str, relative_to: str) -> dict[str, Decider]:
     """Make the policies named, and the one compared with first if it is not among them."""
-    import agents
-    import baselines
+    from prema_gym import agents, baselines
 
     names = split_names(text)
     if "all" in names:
@@ -52,9 +51,8 @@ def make_policies(text: str, relative_to: str) -> dict[str, Decider]:
 
 def described() -> list[Described]:
     """Every policy that has a name, as the listing shows it."""
-    import agents
-    import baselines
-    from prema_gym import clairvoyant
+    from prema_gym import agents, baselines
+    from prema_gym.evaluation import clairvoyant
 
     learned = [agents.load(name) for name in agents.names()]
     metrics = (name.removeprefix(clairvoyant.PREFIX) for name in clairvoyant.names())
@@ -70,9 +68,8 @@ def make_policy(name: str) -> Decider:
     Raises:
         PremaError: Nothing is found by that name, or what is found cannot be used.
     """
-    import agents
-    import baselines
-    from prema_gym import clairvoyant
+    from prema_gym import agents, baselines
+    from prema_gym.evaluation import clairvoyant
     from prema_gym.simulator.observation import MECHANISMS
 
     if name.startswith("path:"):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from prema_gym.evaluation import Progress
+    from prema_gym.evaluation.compare import Progress
 
 # Columns of a table that is not printed on a terminal, unless COLUMNS says otherwise.
 PIPE_WIDTH = 132
@@ -34,15 +34,15 @@ def show(
     leave_out: Sequence[str] = (),
 ) -> None:
     """Print records; a table leaves out the columns that would not fit a terminal."""
-    from prema_gym import report
+    from prema_gym.views import records, tables
 
     if format is Format.table:
         kept = [{k: v for k, v in row.items() if k not in leave_out} for row in rows]
-        print_tables([report.to_table(kept)])
+        print_tables([tables.to_table(kept)])
     elif format is Format.json:
-        sys.stdout.write(report.to_json(rows))
+        sys.stdout.write(records.to_json(rows))
     else:
-        sys.stdout.write(report.to_csv(rows))
+        sys.stdout.write(records.to_csv(rows))
 
 
 def print_tables(tables: Sequence[Any]) -> None:

@@ -5,26 +5,26 @@ Names are loaded on first use, so that importing the package compiles nothing.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from prema_gym.lazy import on_first_use
 
 if TYPE_CHECKING:
     from prema_gym.envs.env import PremaNPUEnv
-    from prema_gym.envs.rewards import reward_names
+    from prema_gym.envs.rewards.terms import reward_names
     from prema_gym.envs.settings import EnvSettings
     from prema_gym.envs.vector import PremaNPUVectorEnv
 
-_HOME = {
-    "EnvSettings": "settings",
-    "PremaNPUEnv": "env",
-    "PremaNPUVectorEnv": "vector",
-    "reward_names": "rewards",
-}
 
 __all__ = ["EnvSettings", "PremaNPUEnv", "PremaNPUVectorEnv", "reward_names"]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+__getattr__, __dir__ = on_first_use(
+    __name__,
+    {
+        "env": ("PremaNPUEnv",),
+        "rewards.terms": ("reward_names",),
+        "settings": ("EnvSettings",),
+        "vector": ("PremaNPUVectorEnv",),
+    },
+)

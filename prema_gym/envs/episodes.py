@@ -16,14 +16,14 @@ from gymnasium import spaces
 from gymnasium.utils import seeding
 from numpy.typing import ArrayLike, NDArray
 
-from prema_gym._cpus import num_cpus
-from prema_gym._jit import direct
-from prema_gym._random import Generators
-from prema_gym.envs.ledger import Ledger, LedgerState
-from prema_gym.envs.records import Records, find_ends, room_for_ends
+from prema_gym.compiled.bit_generator import Generators
+from prema_gym.compiled.cpus import num_cpus
+from prema_gym.compiled.jit import direct
+from prema_gym.envs.infos import Records, find_ends, room_for_ends
+from prema_gym.envs.rewards.ledger import Ledger, LedgerState
+from prema_gym.envs.rewards.totals import Payment
 from prema_gym.envs.settings import EnvSettings, whole_number
 from prema_gym.envs.sources import Drawn, Source, given_source, source_from_options
-from prema_gym.envs.totals import Payment
 from prema_gym.errors import ConfigError, IllegalActionError
 from prema_gym.metrics import IntArray
 from prema_gym.simulator.observation import COLUMNS

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym.envs.gantt import draw_gantt, figure_size, new_figure, to_image
-from prema_gym.envs.text_view import text
-from prema_gym.envs.view import EpisodeView, view
 from prema_gym.errors import ConfigError, MissingExtraError
 from prema_gym.simulator.simulator import Simulator
+from prema_gym.views.episode import EpisodeView, view
+from prema_gym.views.gantt import draw_gantt, figure_size, new_figure, to_image
+from prema_gym.views.text import text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,7 +22,7 @@ from prema_gym.envs.episodes import (
     observation_space,
     refuse_over,
 )
-from prema_gym.envs.records import Records
+from prema_gym.envs.infos import Records
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import EnvSettings
 from prema_gym.envs.vector import RENDER_MODES

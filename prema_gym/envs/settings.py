@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from prema_gym.envs.rewards import CustomTotal, Reward, real_number, resolve_reward
+from prema_gym.envs.rewards.terms import CustomTotal, Reward, real_number, resolve_reward
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.simulator.observation import MECHANISMS
 from prema_gym.simulator.simulator import (
@@ -49,7 +49,7 @@ class EnvSettings:
         scenario: What is drawn, and the machine: a registered name, a `Scenario`, its fields as a
             dict, or a TOML file. Kept as a `Scenario`.
         slots: Rows of the table (S): tasks a policy can choose from; more wait in a queue.
-        reward: A name, weights by name, or a function; see :mod:`prema_gym.envs.rewards`. Kept as a
+        reward: A name, weights by name, or a function; see `prema_gym.envs.rewards`. Kept as a
             `Reward`.
         mechanisms: Ways of preempting that the action space offers, in this order.
         oracle: Show true isolated times in place of estimates.

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from prema_gym._jit import COMPILED, direct
-from prema_gym._random import Generators
+from prema_gym.compiled.bit_generator import Generators
+from prema_gym.compiled.jit import COMPILED, direct
 from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
 from prema_gym.metrics import IntArray
 from prema_gym.workloads.catalog import Catalog, compile_scenario

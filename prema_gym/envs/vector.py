@@ -20,7 +20,7 @@ from prema_gym.envs.episodes import (
     observation_space,
     refuse_over,
 )
-from prema_gym.envs.records import OnDemand, Records, spread
+from prema_gym.envs.infos import OnDemand, Records, spread
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import EnvSettings
 from prema_gym.errors import ConfigError, UnknownNameError

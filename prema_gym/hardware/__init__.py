@@ -6,7 +6,6 @@ The public names of the room. Those that need compiled code are imported on firs
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from prema_gym.hardware.area import ContextTableArea, context_table_area
@@ -19,6 +18,7 @@ from prema_gym.hardware.timing import (
     time_layer,
     time_network,
 )
+from prema_gym.lazy import on_first_use
 
 if TYPE_CHECKING:
     from prema_gym.hardware.energy import (
@@ -70,14 +70,29 @@ __all__ = [
     "time_network",
 ]
 
-# Where the names imported on first use live, in the order they are searched.
-_COMPILED_MODULES = ("profile", "preemption", "energy")
-
-
-def __getattr__(name: str) -> object:
-    if name in __all__:
-        for module_name in _COMPILED_MODULES:
-            module = importlib.import_module(f"{__name__}.{module_name}")
-            if hasattr(module, name):
-                return getattr(module, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = on_first_use(
+    __name__,
+    {
+        "energy": (
+            "Energy",
+            "EnergyModel",
+            "energy_of_network",
+            "energy_of_switch",
+            "energy_of_timing",
+        ),
+        "preemption": (
+            "PreemptionCost",
+            "PreemptionRow",
+            "Spread",
+            "preemption_cost",
+            "preemption_table",
+        ),
+        "profile": (
+            "PreemptionPoint",
+            "Profile",
+            "ProfileTable",
+            "build_profile",
+            "stack_profiles",
+        ),
+    },
+)

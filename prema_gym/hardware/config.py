@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from prema_gym.errors import ConfigError, UnknownNameError
-from prema_gym.hardware.toml_io import read_toml, write_toml
+from prema_gym.files import read_toml, write_toml
 
 INT64_MAX = 2**63 - 1
 

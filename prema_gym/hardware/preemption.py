@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym._jit import kernel
+from prema_gym.compiled.jit import kernel
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.profile import (
     DRAM_BYTES,

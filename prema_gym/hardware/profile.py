@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym._jit import in_place, inlined
+from prema_gym.compiled.jit import in_place, inlined
 from prema_gym.errors import ConfigError, WorkloadError
 from prema_gym.hardware.config import INT64_MAX, NPUConfig
 from prema_gym.hardware.tiles import (

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal, get_args
 
+from prema_gym.checks import require_int
 from prema_gym.errors import ConfigError, UnknownNameError
-from prema_gym.networks.checks import require_int
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.pointwise import SOFTMAX_OPS
 from prema_gym.networks.tensor import Shape, Tensor

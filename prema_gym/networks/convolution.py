@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 
-from prema_gym.errors import ConfigError
-from prema_gym.networks.checks import (
+from prema_gym.checks import (
     IntOrPair,
     Padding,
     require_int,
     require_padding,
     require_pair,
 )
+from prema_gym.errors import ConfigError
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.tensor import Shape, Tensor
 from prema_gym.networks.work import Gemm, VectorWork, Work

@@ -17,8 +17,8 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass
 
+from prema_gym.checks import require_int, require_name
 from prema_gym.errors import ConfigError
-from prema_gym.networks.checks import require_int, require_name
 from prema_gym.networks.tensor import Shape, Source, Tensor
 from prema_gym.networks.work import Gemm, VectorWork, Work
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from prema_gym.checks import require_int, require_name
 from prema_gym.errors import ConfigError
-from prema_gym.networks.checks import require_int, require_name
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.tensor import Shape, Tensor
 

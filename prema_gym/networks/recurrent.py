@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
+from prema_gym.checks import require_int
 from prema_gym.errors import ConfigError
-from prema_gym.networks.checks import require_int
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.tensor import Shape, Tensor
 from prema_gym.networks.work import Gemm, VectorWork, Work

@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from prema_gym.checks import require_int
 from prema_gym.errors import ConfigError
-from prema_gym.networks.checks import require_int
 
 Shape = tuple[int, ...]
 """Sizes of one item, without the batch axis."""

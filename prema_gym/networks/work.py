@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prema_gym.networks.checks import require_int, require_name
+from prema_gym.checks import require_int, require_name
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym._jit import in_place, inlined, prefetch
+from prema_gym.compiled.jit import in_place, inlined, prefetch
 from prema_gym.hardware.profile import (
     AT_END,
     FIRST_PHASE,

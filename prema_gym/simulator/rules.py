@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym._jit import inlined
+from prema_gym.compiled.jit import inlined
 from prema_gym.hardware.profile import (
     AT_END,
     DRAM_BYTES,

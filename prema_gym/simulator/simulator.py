@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prema_gym._jit import direct
+from prema_gym.compiled.jit import direct
 from prema_gym.errors import ConfigError, IllegalActionError, UnknownNameError, WorkloadError
 from prema_gym.hardware.profile import ProfileTable
 from prema_gym.simulator import engine, rules

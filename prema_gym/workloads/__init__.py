@@ -5,8 +5,9 @@ Names are loaded on first use, so that importing the package compiles nothing.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from prema_gym.lazy import on_first_use
 
 if TYPE_CHECKING:
     from prema_gym.workloads.accuracy import EstimateAccuracy, estimate_accuracy
@@ -18,20 +19,6 @@ if TYPE_CHECKING:
     from prema_gym.workloads.storage import load_workload, save_workload
     from prema_gym.workloads.tasks import TaskSpec, workload_from_tasks
     from prema_gym.workloads.workload import Workload, WorkloadArrays, WorkloadBatch
-
-# Module of this package → its public names; the same list as above (a test holds them equal).
-_PUBLIC = {
-    "accuracy": ("EstimateAccuracy", "estimate_accuracy"),
-    "catalog": ("Catalog", "CatalogArrays", "compile_scenario"),
-    "estimates": ("Estimate", "estimate_network"),
-    "generate": ("draw_uniforms", "sample", "sample_batch"),
-    "lengths": ("LengthModel", "quantile_grid"),
-    "scenario": ("Scenario",),
-    "storage": ("load_workload", "save_workload"),
-    "tasks": ("TaskSpec", "workload_from_tasks"),
-    "workload": ("Workload", "WorkloadArrays", "WorkloadBatch"),
-}
-_HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = [
     "Catalog",
@@ -57,11 +44,18 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+# The same list as above (a test holds them equal).
+__getattr__, __dir__ = on_first_use(
+    __name__,
+    {
+        "accuracy": ("EstimateAccuracy", "estimate_accuracy"),
+        "catalog": ("Catalog", "CatalogArrays", "compile_scenario"),
+        "estimates": ("Estimate", "estimate_network"),
+        "generate": ("draw_uniforms", "sample", "sample_batch"),
+        "lengths": ("LengthModel", "quantile_grid"),
+        "scenario": ("Scenario",),
+        "storage": ("load_workload", "save_workload"),
+        "tasks": ("TaskSpec", "workload_from_tasks"),
+        "workload": ("Workload", "WorkloadArrays", "WorkloadBatch"),
+    },
+)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from prema_gym._jit import in_place
-from prema_gym._random import next_double
+from prema_gym.compiled.bit_generator import next_double
+from prema_gym.compiled.jit import in_place
 from prema_gym.errors import WorkloadError
 from prema_gym.workloads.catalog import (
     ARRIVAL,

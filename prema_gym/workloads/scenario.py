@@ -16,8 +16,8 @@ from typing import Any
 
 from prema_gym import networks as registry
 from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.files import read_toml, write_toml
 from prema_gym.hardware.config import NPUConfig
-from prema_gym.hardware.toml_io import read_toml, write_toml
 from prema_gym.workloads.lengths import LengthModel, default_lengths
 
 # How arrivals are drawn; a name's position is the code that compiled code reads.

@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from prema_gym.atomic import write_text_atomically
 from prema_gym.errors import ConfigError, PremaError, UnknownNameError, WorkloadError
+from prema_gym.files import write_text_atomically
 from prema_gym.networks import is_file
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.tasks import TaskSpec, workload_from_tasks

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from prema_gym.agents import seeds
+from prema_gym.agents.policies.learned import LearnedPolicy
+from prema_gym.agents.studies import generalisation, shipping
+from prema_gym.agents.studies.curves import draw
+from prema_gym.agents.training.run_folder import RunFolder
+from prema_gym.agents.training.settings import TrainSettings
 
-import agents
-from agents import generalisation, seeds, shipping
-from agents.curves import draw
-from agents.policy import LearnedPolicy
-from agents.run_folder import RunFolder
-from agents.settings import TrainSettings
+from prema_gym import agents
 from prema_gym.errors import ConfigError
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import Catalog
@@ -77,7 +78,7 @@ def test_loading_a_shipped_policy_needs_neither_torch_nor_the_network() -> None:
     code = (
         "import sys, socket\n"
         "socket.socket = None\n"
-        "import numpy, agents\n"
+        "import numpy\nfrom prema_gym import agents\n"
         "for name in agents.names():\n"
         "    agents.load(name).predict(numpy.zeros((8, 19), numpy.float32))\n"
         "print([m for m in ('torch', 'stable_baselines3', 'cma') if m in sys.modules])\n"
@@ -167,7 +168,7 @@ def test_pictures_are_made_into_a_new_folder_and_mistakes_are_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("matplotlib")
-    from agents import curves, timelines
+    from prema_gym.agents.studies import curves, timelines
 
     scenario = tmp_path / "tiny.toml"
     TINY.to_toml(scenario)
@@ -189,7 +190,7 @@ def test_pictures_are_made_into_a_new_folder_and_mistakes_are_one_line(
 
 def test_a_timeline_is_drawn_for_a_test_seed_only(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from agents.timelines import draw as draw_timeline
+    from prema_gym.agents.studies.timelines import draw as draw_timeline
 
     outcomes = draw_timeline(random_policy(), TINY, 7, tmp_path / "run.png")
     assert outcomes.unfinished.tolist() == [0]

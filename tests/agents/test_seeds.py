@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prema_gym.agents import seeds
 
-from agents import seeds
 from prema_gym.errors import ConfigError
-from prema_gym.evaluation import evaluate
+from prema_gym.evaluation.compare import evaluate
 
 
 def test_the_ranges_do_not_touch() -> None:

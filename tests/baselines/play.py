@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-import baselines
+from prema_gym import baselines
+from prema_gym.evaluation.play import Decider
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.profile import build_profile, stack_profiles
 from prema_gym.networks.work import VectorWork
-from prema_gym.runs import Decider
 from prema_gym.simulator.simulator import SchedulerOptions, Simulator
 from prema_gym.workloads.workload import Workload, WorkloadBatch
 from tests.reference import ReferenceSimulator, TaskSpec, Tile

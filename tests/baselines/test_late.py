@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import baselines
+from prema_gym import baselines
 from tests.baselines.tables import Row, running, table, task
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import baselines
+from prema_gym import baselines
 from prema_gym.simulator.observation import (
     ESTIMATED_MS,
     EXECUTED_MS,

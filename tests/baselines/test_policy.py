@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-import baselines
+from prema_gym import baselines
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.simulator.observation import NUM_COLUMNS
 from tests.baselines.tables import random_tables, running, table, task

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import baselines
+from prema_gym import baselines
 from tests.baselines.tables import Row, running, table, task
 
 ALL = ("checkpoint", "kill", "drain")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from prema_gym.baselines.prema import Prema
+from prema_gym.baselines.table import Table
 
-import baselines
-from baselines.prema import Prema
-from baselines.table import Table
+from prema_gym import baselines
 from prema_gym.errors import ConfigError, UnknownNameError
 from tests.baselines.tables import Row, running, table, task
 

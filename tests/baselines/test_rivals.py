@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from prema_gym.baselines.aurora import Aurora
+from prema_gym.baselines.deadline import LeastSlackTime
+from prema_gym.baselines.dream import Dream
+from prema_gym.baselines.fair_share import CompletelyFair, Stride
+from prema_gym.baselines.lottery import Lottery
+from prema_gym.baselines.moca import Moca
+from prema_gym.baselines.multilevel import MultiLevelFeedback
+from prema_gym.baselines.ordering import Ordering
+from prema_gym.baselines.preemption import Kill
+from prema_gym.baselines.shortest import HighestResponseRatioNext
 
-import baselines
-from baselines.aurora import Aurora
-from baselines.deadline import LeastSlackTime
-from baselines.dream import Dream
-from baselines.fair_share import CompletelyFair, Stride
-from baselines.lottery import Lottery
-from baselines.moca import Moca
-from baselines.multilevel import MultiLevelFeedback
-from baselines.ordering import Ordering
-from baselines.preemption import Kill
-from baselines.shortest import HighestResponseRatioNext
+from prema_gym import baselines
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import AGE_MS
 from tests.baselines.tables import Row, running, table, task

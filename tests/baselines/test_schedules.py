@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-import baselines
+from prema_gym import baselines
 from tests.baselines.play import NEVER, Task, play
 from tests.baselines.twin import BY_CHANCE, PREMA_SET
 

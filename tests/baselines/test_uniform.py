@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import baselines
+from prema_gym import baselines
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import AGE_MS
 from tests.baselines.tables import Row, running, table, task

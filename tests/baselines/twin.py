@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import baselines
+from prema_gym import baselines
 from tests.baselines import rival_twin
 from tests.baselines.tables import Row
 

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-import baselines
-from prema_gym import cli
+from prema_gym import baselines, cli
 
 COMMAND = (sys.executable, "-c", "from prema_gym.cli import main; main()")
 FAST = ["evaluate", "--policies", "np-fcfs,dynamic-prema", "--workloads", "3"]

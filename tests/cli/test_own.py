@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import baselines
+from prema_gym import baselines
 from prema_gym.cli.own import own_policy
 from prema_gym.errors import ConfigError
 from tests.cli.test_commands import run
@@ -14,7 +14,7 @@ from tests.cli.test_commands import run
 FILE = """
 import numpy as np
 from beside import LATEST
-import baselines
+from prema_gym import baselines
 
 
 class Oldest:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from prema_gym.bounds import srpt_completions
 from prema_gym.envs import PremaNPUEnv, PremaNPUVectorEnv
-from prema_gym.envs.records import Records
+from prema_gym.envs.infos import Records
 from prema_gym.hardware import NPUConfig
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.simulator.state import IDLE, RUN, TRUNCATED

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import baselines
-from prema_gym.evaluation import evaluate
+from prema_gym import baselines
+from prema_gym.evaluation.compare import evaluate
 from prema_gym.workloads import scenarios
 
 PAGE = Path(__file__).parents[2] / "docs" / "environment.md"

@@ -19,7 +19,7 @@ from stable_baselines3.common.monitor import Monitor
 import prema_gym
 from prema_gym.envs import EnvSettings, PremaNPUEnv, reward_names
 from prema_gym.envs.episodes import EpisodesState
-from prema_gym.envs.rewards import TERMS
+from prema_gym.envs.rewards.terms import TERMS
 from prema_gym.errors import ConfigError, IllegalActionError, UnknownNameError
 from prema_gym.simulator.observation import COLUMNS, ESTIMATED_MS, PRESENT, RUNNING
 from prema_gym.workloads import TaskSpec, sample, sample_batch, save_workload
@@ -271,8 +271,8 @@ def test_steps_out_of_order() -> None:
 
 
 def test_the_metrics_are_those_of_an_evaluation() -> None:
+    from prema_gym.evaluation.play import run_policy
     from prema_gym.metrics import values_of
-    from prema_gym.runs import run_policy
     from prema_gym.simulator.simulator import Simulator
 
     class GoOn:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from prema_gym.envs.render import Renderer
-from prema_gym.envs.text_view import LEGEND
-from prema_gym.envs.view import view
 from prema_gym.errors import ConfigError, MissingExtraError
+from prema_gym.views.episode import view
+from prema_gym.views.text import LEGEND
 from prema_gym.workloads import TaskSpec
 from tests.envs.helpers import chooser, go_on, play, single, tasks, vector
 from tests.envs.windows import windows

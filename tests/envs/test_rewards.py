@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import baselines
-from prema_gym import metrics
+from prema_gym import baselines, metrics
 from prema_gym.envs import reward_names
-from prema_gym.envs.rewards import BALANCED, END_TOTALS, TERMS
+from prema_gym.envs.rewards.terms import BALANCED, END_TOTALS, TERMS
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.workloads import TaskSpec

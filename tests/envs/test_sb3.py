@@ -18,7 +18,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormalize
 
-import baselines
+from prema_gym import baselines
 from prema_gym.envs.sb3 import METRIC_NAMES, PremaNPUVecEnv, make_sb3_env
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.workloads import TaskSpec

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import baselines
-from prema_gym.envs.records import RECORD_FIELDS
+from prema_gym import baselines
+from prema_gym.envs.infos import RECORD_FIELDS
 from prema_gym.envs.sb3 import PremaNPUVecEnv
-from prema_gym.runs import run_policy
+from prema_gym.evaluation.play import run_policy
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.workloads import sample_batch
 from tests.envs.helpers import SETTINGS, catalog, go_on, play, single, vector

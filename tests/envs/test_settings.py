@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from prema_gym.envs import EnvSettings, PremaNPUEnv, PremaNPUVectorEnv
-from prema_gym.envs.rewards import BALANCED, Reward
+from prema_gym.envs.rewards.terms import BALANCED, Reward
 from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
 from prema_gym.workloads import Scenario, sample, save_workload, scenarios
 from tests.envs.helpers import SMALL, catalog, single, vector

@@ -17,7 +17,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
 from prema_gym.envs import PremaNPUVectorEnv, episodes
-from prema_gym.envs.records import OnDemand
+from prema_gym.envs.infos import OnDemand
 from prema_gym.errors import ConfigError, IllegalActionError
 from prema_gym.workloads import TaskSpec, WorkloadBatch, sample, sample_batch
 from tests.envs.helpers import (

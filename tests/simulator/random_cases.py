@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-import baselines
+from prema_gym import baselines
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.networks.attention import SelfAttention
 from prema_gym.networks.convolution import Conv2d, Pool2d

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prema_gym._jit import COMPILED
-from prema_gym._random import address_of
+from prema_gym.compiled.bit_generator import address_of
+from prema_gym.compiled.jit import COMPILED
 from prema_gym.workloads.catalog import CatalogArrays, compile_scenario
 from prema_gym.workloads.generate import (
     NUM_UNIFORMS,

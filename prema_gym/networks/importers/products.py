@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from prema_gym.networks.checks import require_int
+from prema_gym.checks import require_int
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.tensor import Shape, Tensor
 from prema_gym.networks.work import Gemm, Work

@@ -1,0 +1,118 @@
+"""What is a learned scheduler to the rest of the house? An object with ``predict``, like any rule.
+
+It sees the observation table and nothing else, needs no torch, and runs on any number of slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from prema_gym.agents import seeds
+from prema_gym.agents.policies.weights_file import load_weights
+from prema_gym.agents.scorer.compiled import Weights, choose, score, shape_of
+
+from prema_gym.errors import ConfigError
+from prema_gym.simulator.observation import NUM_COLUMNS
+
+
+class LearnedPolicy:
+    """The scorer network as a policy.
+
+    Attributes:
+        name: What reports call it.
+        mechanisms: The simulation's mechanisms, which its actions index.
+        rule: What it does, in one sentence.
+        source: How it came to be.
+        about: What its file says of it: steps, seed, digest, …
+        parameters: Value of each parameter by name: none, all is in the weights.
+        test_seeds: Seeds of workloads that no policy was trained or selected on.
+    """
+
+    test_seeds = seeds.TEST
+
+    def __init__(self, name: str, weights: Weights, about: Mapping[str, Any]) -> None:
+        """Take a network.
+
+        Args:
+            name: See the class.
+            weights: The network.
+            about: Plain data with ``mechanisms``, as from ``weights_file.load_weights``.
+
+        Raises:
+            ConfigError: The arrays do not fit together.
+        """
+        self.name = name
+        self.weights = weights
+        self.shape = shape_of(weights)
+        self.about = dict(about)
+        self.mechanisms: tuple[str, ...] = tuple(about["mechanisms"])
+        self.rule = (
+            "Run the task that a small neural network scores highest; ask it again at every "
+            f"wake-up ({self.shape.size} weights, shared by all tasks)."
+        )
+        self.source = str(about.get("source", "trained by train.py"))
+        self.parameters: dict[str, object] = {}
+
+    def __repr__(self) -> str:
+        return f"<policy {self.name} ({', '.join(self.mechanisms)})>"
+
+    @classmethod
+    def from_file(cls, path: Path, name: str | None = None) -> LearnedPolicy:
+        """Load a policy from an ``.npz``.
+
+        Raises:
+            ConfigError: See :func:`prema_gym.agents.policies.weights_file.load_weights`.
+        """
+        weights, about = load_weights(path)
+        return cls(name or path.stem, weights, about)
+
+    def predict(
+        self,
+        observation: NDArray[np.float32],
+        state: Any = None,  # noqa: ANN401 - handed through, whatever it is
+        episode_start: NDArray[np.bool_] | None = None,
+        deterministic: bool = True,
+        action_masks: NDArray[np.bool_] | None = None,
+    ) -> tuple[NDArray[np.int64], Any]:
+        """Name an action for one table or for each of a batch.
+
+        Args:
+            observation: Table float32 (slots, columns), or a batch (envs, slots, columns).
+            state: Returned as it is.
+            episode_start: Ignored: nothing is remembered between calls.
+            deterministic: Ignored: always the highest score.
+            action_masks: Ignored: the table says what is legal, and every action returned is.
+
+        Returns:
+            ``(actions, state)``, actions int64 of shape () for one table, (envs,) for a batch; 0
+            where a table is empty.
+
+        Raises:
+            ConfigError: ``observation`` does not have one of the two shapes.
+        """
+        tables = _batch(observation)
+        actions = np.zeros(len(tables), np.int64)
+        choose(tables, self.weights, np.ones(len(tables), np.bool_), actions)
+        return (actions if np.ndim(observation) == 3 else actions.squeeze(axis=0)), state
+
+    def scores(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Score of every action, float32 (envs, mechanisms · slots); −∞ where not legal."""
+        tables = _batch(observation)
+        scores = np.empty((len(tables), tables.shape[1] * len(self.mechanisms)), np.float32)
+        score(tables, self.weights, scores)
+        return scores
+
+
+def _batch(observation: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Check the shape and return a contiguous batch (envs, slots, columns)."""
+    tables = np.asarray(observation, dtype=np.float32)
+    if tables.ndim not in (2, 3) or tables.shape[-1] != NUM_COLUMNS or tables.shape[-2] == 0:
+        raise ConfigError(
+            f"an observation has the shape (slots, {NUM_COLUMNS}) or "
+            f"(envs, slots, {NUM_COLUMNS}), got {tables.shape}"
+        )
+    return np.ascontiguousarray(tables if tables.ndim == 3 else tables[np.newaxis])

@@ -1,0 +1,1 @@
+"""The network that ranks tasks: its features, compiled and in torch."""

@@ -1,0 +1,1 @@
+"""What is asked of a trained scheduler beyond its score: pages, curves, shipping."""

@@ -1,0 +1,118 @@
+"""How does a trained run become a shipped policy? Its weights, its configuration, and a table.
+
+    python -m prema_gym.agents.studies.shipping runs/learned learned
+
+copies the run's best weights and its configuration into ``agents/pretrained`` and writes the table
+of results beside them: the comparison with PREMA on test seeds, which no training or selection has
+seen. A test plays the first workloads of the table again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from prema_gym.agents import seeds
+from prema_gym.agents.policies.learned import LearnedPolicy
+from prema_gym.agents.training.objective import FIVE, geometric_mean
+from prema_gym.agents.training.run_folder import find_policy
+from prema_gym.agents.training.settings import TrainSettings
+from prema_gym.agents.training.validation import REFERENCE
+
+from prema_gym import agents, baselines
+from prema_gym.errors import PremaError
+from prema_gym.evaluation.compare import evaluate
+from prema_gym.files import write_text_atomically
+from prema_gym.workloads import scenarios
+from prema_gym.workloads.scenario import Scenario
+
+SEED = 550_000_000
+"""First test seed of a table: away from the small numbers that people type."""
+WORKLOADS, FEW = 2000, 200
+
+
+def compare(
+    policy: LearnedPolicy, scenario: Scenario, *, workloads: int, seed: int = SEED
+) -> dict[str, Any]:
+    """The five metrics beside PREMA's on test seeds, as plain data.
+
+    Raises:
+        ConfigError: The seeds are not all test seeds.
+    """
+    seeds.check_test(seed, workloads)
+    result = evaluate(
+        scenario,
+        {policy.name: policy, REFERENCE: baselines.make(REFERENCE)},
+        workloads=workloads,
+        seed=seed,
+        relative_to=REFERENCE,
+    )
+    own, base = result.policies[policy.name].metrics, result.policies[REFERENCE].metrics
+    five = {
+        metric.name: {
+            "mean": own[metric.name].mean,
+            REFERENCE: base[metric.name].mean,
+            "ratio": own[metric.name].ratio,
+            "ratio_ci95": list(own[metric.name].ratio_ci95),
+        }
+        for metric in FIVE
+    }
+    return {
+        "scenario": scenario.name,
+        "workloads": workloads,
+        "seed": seed,
+        "metrics": five,
+        "geometric_mean_ratio": geometric_mean(
+            [math.log(own[metric.name].ratio) for metric in FIVE]
+        ),
+    }
+
+
+def ship(run: Path, name: str, command: str) -> dict[str, Any]:
+    """Copy a run's best policy into the package and write its table.
+
+    Args:
+        run: The run's folder; its policy must be our network.
+        name: What it is called from now on.
+        command: The command that trained it.
+    """
+    settings = TrainSettings.from_toml(run / "config.toml")
+    source, target = find_policy(run), agents.PRETRAINED / f"{name}.npz"
+    agents.PRETRAINED.mkdir(exist_ok=True)
+    policy = LearnedPolicy.from_file(source, name)
+    scenario = scenarios.get(settings.scenario)
+    table = {
+        "policy": name,
+        "command": command,
+        "timesteps": policy.about["timesteps"],
+        "digest": policy.about["digest"],
+        "first": compare(policy, scenario, workloads=FEW),
+        "all": compare(policy, scenario, workloads=WORKLOADS),
+    }
+    shutil.copyfile(source, target)
+    settings.to_toml(agents.PRETRAINED / f"{name}.toml")
+    write_text_atomically(target.with_suffix(".json"), json.dumps(table, indent=2) + "\n")
+    return table
+
+
+def main() -> None:
+    """Read the command line and ship."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("run", type=Path)
+    parser.add_argument("name")
+    parser.add_argument("--command", required=True, help="the command that trained it")
+    options = parser.parse_args()
+    try:
+        table = ship(options.run, options.name, options.command)
+    except PremaError as error:
+        sys.exit(f"error: {error}")
+    print(json.dumps(table, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""How a scheduler is trained: settings, run folders, validation, selection."""

@@ -1,0 +1,1 @@
+"""Training by an evolution strategy."""

@@ -1,0 +1,155 @@
+"""On which workloads is a scheduler trained? The scenario itself, and milder and harsher kin of it.
+
+How the five metrics trade against each other depends on how many tasks wait at once. So evolution
+sees the scenario beside variants with half and twice the tasks and with room between arrivals, and
+is judged on all of them at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
+
+import numpy as np
+from numpy.typing import NDArray
+from prema_gym.agents.scorer.compiled import Weights, choose
+from prema_gym.agents.training.objective import Gains, measure
+
+from prema_gym.errors import ConfigError
+from prema_gym.evaluation.play import Decider, outcomes_of, run_policy
+from prema_gym.simulator.simulator import Simulator
+from prema_gym.workloads.catalog import Catalog, compile_scenario
+from prema_gym.workloads.generate import sample_batch
+from prema_gym.workloads.scenario import Scenario
+from prema_gym.workloads.workload import WorkloadBatch
+
+
+def stretched(scenario: Scenario, factor: float) -> Scenario:
+    """The same with ``factor`` times the time between arrivals, also where a trace sets it."""
+    speed = scenario.trace_speed
+    return replace(
+        scenario,
+        window_ms=scenario.window_ms * factor,
+        trace_speed=None if speed is None else speed / factor,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leg:
+    """One variant of the scenario and its share of the attention.
+
+    Attributes:
+        tasks: Factor on the scenario's number of tasks.
+        window: Factor on its arrival window.
+        share: Share of the workloads of a round.
+        weight: Weight of its gains in a candidate's fitness.
+    """
+
+    tasks: float = 1.0
+    window: float = 1.0
+    share: float
+    weight: float
+
+    def scenario(self, scenario: Scenario, quantum_ms: float) -> Scenario:
+        """The variant of ``scenario``, with the quantum used in training [ms].
+
+        Raises:
+            ConfigError: It cannot be played: its trace is too short for more tasks, say.
+        """
+        variant = replace(
+            stretched(scenario, self.window),
+            name=f"{scenario.name}×{self.tasks:g}×{self.window:g}",
+            num_tasks=max(2, round(scenario.num_tasks * self.tasks)),
+            quantum_ms=quantum_ms,
+        )
+        try:
+            compile_scenario(variant)  # needed anyway, and kept
+        except ConfigError as error:
+            if self.tasks == self.window == 1.0:
+                raise
+            raise ConfigError(
+                f"training also plays {scenario.name!r} with {self.tasks:g} × its tasks and "
+                f"{self.window:g} × its window, and there {error}"
+            ) from None
+        return variant
+
+
+COURSE: tuple[Leg, ...] = (
+    Leg(share=0.4, weight=0.4),
+    # An arrival window 30 times as long turns the paper's crowd into a queue with pauses.
+    Leg(window=30.0, share=0.2, weight=0.2),
+    Leg(tasks=2.0, share=0.15, weight=0.2),  # fewer workloads: each has twice the tasks
+    Leg(tasks=0.5, share=0.25, weight=0.2),
+)
+
+
+class Track:
+    """One leg, ready to be run: simulators, and this round's workloads with the reference's result.
+
+    Candidates may be run from several threads at once; each call borrows a simulator.
+    """
+
+    def __init__(self, catalog: Catalog, workloads: int, threads: int) -> None:
+        """Build ``threads`` simulators of ``workloads`` environments each."""
+        self.catalog = catalog
+        self.workloads = workloads
+        # As many slots as tasks: no queue, and no empty rows to scan.
+        self._idle: SimpleQueue[Simulator] = SimpleQueue()
+        for _ in range(threads):
+            self._idle.put(Simulator(catalog, num_envs=workloads, slots=catalog.scenario.num_tasks))
+        self._batch: WorkloadBatch | None = None
+        self.reference: Gains = np.zeros(0)
+
+    def draw(self, seeds: NDArray[np.int64], reference: Decider) -> int:
+        """Draw this round's workloads and play the reference on them; return its decisions."""
+        self._batch = sample_batch(self.catalog, seeds.tolist())
+
+        def play(simulator: Simulator, batch: WorkloadBatch) -> None:
+            run_policy(simulator, reference, batch)
+
+        self.reference, decisions = self._play(play)
+        return decisions
+
+    def run(self, weights: Weights) -> tuple[Gains, int]:
+        """Play this round's workloads with a network: the five metrics, and decisions taken."""
+
+        def play(simulator: Simulator, batch: WorkloadBatch) -> None:
+            actions = np.zeros(simulator.num_envs, np.int64)
+            simulator.load(batch)
+            while True:
+                waiting = simulator.waiting()
+                if not waiting.any():
+                    return
+                choose(simulator.observation, weights, waiting, actions)
+                simulator.step_range(actions, 0, simulator.num_envs)
+
+        return self._play(play)
+
+    def _play(self, play: Callable[[Simulator, WorkloadBatch], None]) -> tuple[Gains, int]:
+        assert self._batch is not None, "draw() comes first"
+        simulator = self._idle.get()
+        try:
+            play(simulator, self._batch)
+            return measure(outcomes_of(simulator)), int(simulator.env["decisions"].sum())
+        finally:
+            self._idle.put(simulator)
+
+
+def tracks(
+    scenario: Scenario,
+    legs: Sequence[Leg],
+    *,
+    workloads: int,
+    quantum_ms: float,
+    threads: int,
+) -> list[Track]:
+    """A track for every leg, ``workloads`` in all (at least two a leg)."""
+    return [
+        Track(
+            compile_scenario(leg.scenario(scenario, quantum_ms)),
+            max(2, round(workloads * leg.share)),
+            threads,
+        )
+        for leg in legs
+    ]

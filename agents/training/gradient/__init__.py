@@ -1,0 +1,1 @@
+"""Training by gradients, with Stable-Baselines3."""

@@ -1,0 +1,1 @@
+"""How compiled code of several threads works together."""

@@ -1,0 +1,1 @@
+"""How an episode or a comparison is shown: tables, records, text, pictures."""

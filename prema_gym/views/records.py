@@ -1,0 +1,131 @@
+"""How do results reach programs? As flat records: strict JSON, or CSV.
+
+Strict JSON knows no NaN and no infinity: both become ``null`` (CSV: an empty field). A JSON
+report has its definitions beside its numbers.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from prema_gym.evaluation.claims import Reproduction
+from prema_gym.evaluation.results import Evaluation
+
+FORMATS: tuple[str, ...] = ("table", "json", "csv")
+
+Record = Mapping[str, object]
+"""One row of a listing: values by column name."""
+
+
+def to_json(data: object) -> str:
+    """Indented strict JSON with a final newline; NumPy values become plain ones."""
+    return json.dumps(strict(data), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def strict(value: object) -> object:
+    """The value as strict JSON has it: plain, and None in place of NaN and infinity."""
+    if isinstance(value, Mapping):
+        return {str(key): strict(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return strict(value.tolist())
+    if isinstance(value, list | tuple):
+        return [strict(item) for item in value]
+    if isinstance(value, np.generic):
+        return strict(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def to_csv(records: Sequence[Record]) -> str:
+    """Comma-separated values with a header line; lists are joined by ``/``."""
+    out = io.StringIO()
+    if records:
+        writer = csv.DictWriter(out, list(records[0]), lineterminator="\n")
+        writer.writeheader()
+        for record in records:
+            writer.writerow({key: _field(value) for key, value in record.items()})
+    return out.getvalue()
+
+
+def _field(value: object) -> object:
+    plain = strict(value)
+    if plain is None:
+        return ""
+    return "/".join(map(str, plain)) if isinstance(plain, list) else plain
+
+
+def evaluation_records(evaluation: Evaluation) -> list[dict[str, object]]:
+    """One record a policy and metric: SLA curve (``sla_violation_at_n``), regrets, optimum too."""
+    records: list[dict[str, object]] = []
+    for policy, result in evaluation.policies.items():
+        curve = {f"sla_violation_at_{n}": value for n, value in result.sla_curve.items()}
+        for name, estimate in (result.metrics | curve).items():
+            records.append(
+                {
+                    "policy": policy,
+                    "metric": name,
+                    "mean": estimate.mean,
+                    "ci95_low": estimate.ci95[0],
+                    "ci95_high": estimate.ci95[1],
+                    "ratio": estimate.ratio,
+                    "ratio_ci95_low": estimate.ratio_ci95[0],
+                    "ratio_ci95_high": estimate.ratio_ci95[1],
+                }
+            )
+        records += [_bare(policy, f"regret_{name}", v) for name, v in result.regret.items()]
+    return records + [_bare("optimum", name, v) for name, v in evaluation.optimum.items()]
+
+
+def _bare(policy: str, metric: str, mean: float) -> dict[str, object]:
+    """A record without an interval and a ratio."""
+    rest = ("ci95_low", "ci95_high", "ratio", "ratio_ci95_low", "ratio_ci95_high")
+    return {"policy": policy, "metric": metric, "mean": mean} | dict.fromkeys(rest, math.nan)
+
+
+def per_workload_records(evaluation: Evaluation) -> list[dict[str, object]]:
+    """One record a policy and workload, with its seed or number; empty if they were not kept."""
+    first, column = (0, "workload") if evaluation.seed is None else (evaluation.seed, "seed")
+    return [
+        {"policy": policy, column: first + i}
+        | {name: float(values[i]) for name, values in result.per_workload.items()}
+        for policy, result in evaluation.policies.items()
+        if result.per_workload
+        for i in range(evaluation.workloads)
+    ]
+
+
+def evaluation_files(evaluation: Evaluation) -> dict[str, str]:
+    """Files of a comparison: name → text."""
+    files = {
+        "evaluation.json": to_json(evaluation.to_dict()),
+        "evaluation.csv": to_csv(evaluation_records(evaluation)),
+    }
+    rows = per_workload_records(evaluation)
+    return files | ({"per_workload.csv": to_csv(rows)} if rows else {})
+
+
+def reproduction_records(reproduction: Reproduction) -> list[dict[str, object]]:
+    """One record a claim."""
+    return [
+        {
+            "claim": row.name,
+            "statement": row.statement,
+            "unit": row.unit,
+            "paper": row.paper,
+            "ours": row.ours,
+            "ci95_low": row.ci95[0],
+            "ci95_high": row.ci95[1],
+            "ratio": row.ratio,
+            "off": row.off,
+            "note": row.note,
+            "command": row.command,
+        }
+        for row in reproduction.claims
+    ]

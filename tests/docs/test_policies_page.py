@@ -1,0 +1,65 @@
+"""docs/policies.md says what the code does: its lists are generated, its tables name everybody."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+
+from docs.generate import policy_page, tournament
+from prema_gym import baselines
+from prema_gym.evaluation import clairvoyant
+
+PAGE = policy_page.PAGE.read_text()
+AGAIN = "run: python -m docs.generate.policy_page"
+
+
+@pytest.mark.parametrize("name", policy_page.SECTIONS)
+def test_the_lists_are_those_of_the_code(name: str) -> None:
+    assert policy_page.section(PAGE, name) == policy_page.SECTIONS[name](), AGAIN
+
+
+def test_every_policy_stands_in_every_table_of_the_tournament() -> None:
+    tables = policy_page.section(PAGE, "tournament").split("### ")[1:]
+    assert [table.splitlines()[0] for table in tables] == [row[2] for row in tournament.TABLES]
+    everybody = {*baselines.names(), *clairvoyant.names()}
+    for table in tables:
+        named = re.findall(r"^\| `(\S+)` \|", table, flags=re.M)
+        assert sorted(named) == sorted(everybody), "run: python -m docs.generate.tournament --write"
+        assert table.count("| *optimum* |") == 1
+
+
+def test_the_text_names_only_what_exists() -> None:
+    for written in re.findall(r"`((?:[a-z-]+):[a-z_]+=[^`]+)`", PAGE):
+        assert baselines.make(written).name == written
+
+
+def test_a_part_is_replaced_and_a_missing_one_is_an_error() -> None:
+    text = "a\n<!-- x: generated -->\nold\n<!-- x: end -->\nb\n"
+    new = policy_page.with_section(text, "x", "new\n")
+    assert new == text.replace("old", "new")
+    with pytest.raises(ValueError, match="has 0 generated parts 'y'"):
+        policy_page.section(text, "y")
+    with pytest.raises(ValueError, match="has 2 generated parts 'x'"):
+        policy_page.section(text + text, "x")
+
+
+def test_a_small_tournament(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["", "--workloads", "3", "--seed", "7", "--policies", "np-fcfs,static-spt"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    monkeypatch.setattr(tournament, "TABLES", tournament.TABLES[1:2])
+    tournament.main()
+    out = capsys.readouterr().out
+    assert "3 workloads of seeds 7 to 9" in out
+    rows = {line.split(" | ")[0].strip("| `*"): line.split(" | ") for line in out.splitlines()}
+    assert {"optimum", "np-fcfs", "static-spt", *clairvoyant.names()} <= set(rows)
+    header = rows["policy"]
+    regret = header.index("regret ANTT")
+    assert rows["optimum"][regret] == "0.00 %"
+    shares = [float(rows[name][regret].split()[0]) for name in ("np-fcfs", "static-spt")]
+    assert shares[0] > shares[1] > 0  # first come first served is far off, SPT close
+    best = [float(rows[name][regret].split()[0]) for name in clairvoyant.names()]
+    assert min(best) == best[0] < shares[1]
