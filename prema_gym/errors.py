@@ -7,7 +7,8 @@ exits with 2; a library user catches :class:`PremaError` or the builtin each chi
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -66,3 +67,16 @@ class MissingExtraError(PremaError, ImportError):
             f"{what} needs the package {package!r}: install prema-gym with the {extra!r} extra "
             f"(pip install 'prema-gym[{extra}]')"
         )
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Within it, an error's message begins with where the mistake is: a file, line, section or key.
+
+    The one way to say so. Blocks may lie in each other: ``mine.toml: hardware: clock_hz must …``.
+    """
+    try:
+        yield
+    except PremaError as error:
+        error.args = (f"{where}: {error}",)  # the same error, of the same class
+        raise

@@ -17,8 +17,8 @@ from prema_gym.agents.scorer.compiled import ScorerShape
 from prema_gym.agents.training.evolution.search import EvolutionConfig
 from prema_gym.agents.training.objective import OBJECTIVES, objective_names
 
-from prema_gym.checks import check_kinds, place
-from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.checks import check_kinds
+from prema_gym.errors import ConfigError, UnknownNameError, located
 from prema_gym.files import read_toml, write_toml
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.scenario import Scenario
@@ -129,7 +129,7 @@ class TrainSettings:
         if self.seed < 0:
             raise ConfigError(f"seed must be at least 0, given {self.seed!r}")
         if self.algo == "es":
-            with place("num_envs is what a candidate plays"):
+            with located("num_envs is what a candidate plays"):
                 replace(self.evolution, workloads=self.num_envs)
             for name, value, only in (
                 ("policy", self.gradient.policy, "slots"),
@@ -164,9 +164,9 @@ class TrainSettings:
             if isinstance(values.get(name), Mapping):
                 section = f"{where}, [{name}]"
                 given = _known(kind, values[name], section)
-                with place(section):
+                with located(section):
                     values[name] = kind(**given)
-        with place(where):
+        with located(where):
             return cls(**values)
 
     @classmethod

@@ -34,8 +34,8 @@ from stable_baselines3.common.logger import configure
 from stable_baselines3.common.vec_env import VecEnv
 
 from prema_gym import baselines
-from prema_gym.checks import damaged, place
-from prema_gym.errors import ConfigError
+from prema_gym.checks import damaged
+from prema_gym.errors import ConfigError, located
 from prema_gym.evaluation.play import run_policy
 from prema_gym.simulator.simulator import DEFAULT_SLOTS, Simulator
 from prema_gym.workloads.catalog import compile_scenario
@@ -102,7 +102,7 @@ def train_gradient(folder: RunFolder, settings: TrainSettings, *, resume: bool) 
         done = 0 if state is None else int(state["timesteps"])
         env = make_env(settings)
         if state is None:
-            with place(str(folder.path / "config.toml")):
+            with located(str(folder.path / "config.toml")):
                 model = new_model(settings, env, reporter.say)
         else:
             model = _restored_model(settings, env, state, folder.state)
