@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from prema_gym import baselines, cli
+from prema_gym.cli import naming
 
 COMMAND = (sys.executable, "-c", "from prema_gym.cli import main; main()")
 FAST = ["evaluate", "--policies", "np-fcfs,dynamic-prema", "--workloads", "3"]
@@ -292,7 +293,7 @@ def test_every_policy_listed_says_rule_and_source(capsys: pytest.CaptureFixture[
 
 
 def test_parameters_stay_with_their_policy() -> None:
-    assert cli.split_names("static-prema:strict=true,levels=1/3/9, np-fcfs") == [
+    assert naming.split_names("static-prema:strict=true,levels=1/3/9, np-fcfs") == [
         "static-prema:strict=true,levels=1/3/9",
         "np-fcfs",
     ]
