@@ -1,4 +1,5 @@
-# `make run` shows the comparison, `make test` runs every test; both install what they need into .venv first.
+# `make run` shows the comparison, `make test` runs the quick tests, `make test-all` every test; each installs what it
+# needs into .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
@@ -7,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # the tree as it is installed.
 INSTALLED := build/as-installed
 
-.PHONY: run install test check format bench clean
+.PHONY: run install test test-all check format bench clean
 
 run: .venv/.core
 	$(BIN)/prema-gym evaluate
@@ -15,6 +16,9 @@ run: .venv/.core
 install: .venv/.all
 
 test: .venv/.all
+	$(BIN)/pytest -n 2 -m "not heavy"
+
+test-all: .venv/.all
 	$(BIN)/pytest -n 2
 
 check: .venv/.all

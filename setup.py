@@ -4,9 +4,23 @@
 ``prema_gym``: their short names belong to other packages too (``openai-agents``, say).
 """
 
+import shutil
+
 from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
 
 INSIDE = ("agents", "baselines")
+
+
+class FreshBuild(build_py):
+    """Modules that were moved or removed since the last build are in no wheel."""
+
+    def run(self) -> None:
+        """Copy the modules into an empty folder; an editable install copies none."""
+        if not self.editable_mode:
+            shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+
 
 setup(
     packages=[
@@ -18,4 +32,5 @@ setup(
         ),
     ],
     package_dir={f"prema_gym.{top}": top for top in INSIDE},
+    cmdclass={"build_py": FreshBuild},
 )

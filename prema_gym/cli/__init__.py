@@ -1,9 +1,8 @@
-"""`prema-gym …`: the command line. Looks things up by name and prints; the work is done elsewhere.
+"""`prema-gym …`: how does a command start, and how does it end?
 
 Results go to standard output, everything else to standard error. A mistake in what was asked gets
-one plain line and exit status 2. Here is how a command starts and how it ends; the commands
-themselves are in ``commands.py``, what a policy's name means in ``naming.py``, tables and progress
-in ``printing.py``.
+one plain line and exit status 2. The commands are the files of ``commands/``; what several take is
+in ``options.py``, what a policy's name means in ``naming.py``, how results look in ``printing.py``.
 """
 
 from __future__ import annotations
@@ -16,11 +15,10 @@ from collections.abc import Sequence
 
 import typer
 
-from prema_gym.cli.commands import DEFAULT_POLICIES, app
-from prema_gym.cli.naming import split_names
+from prema_gym.cli.commands import application
 from prema_gym.errors import PremaError
 
-__all__ = ["DEFAULT_POLICIES", "app", "main", "split_names"]
+__all__ = ["main"]
 
 # Typer brings its own copy of Click, older ones use the package: both are reached through a child.
 UsageProblem: type[typer.BadParameter] = next(
@@ -30,20 +28,19 @@ UsageProblem: type[typer.BadParameter] = next(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; mistakes of the caller exit with status 2 and one line."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        given = sys.argv[1:] if arguments is None else list(arguments)
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # a "±" that the encoding lacks
         # Typer's own way to run would turn an interrupt and a closed pipe into exit codes.
-        command = typer.main.get_command(app)
+        command = typer.main.get_command(application())
         with command.make_context("prema-gym", given) as context:
             status = command.invoke(context)
         sys.stdout.flush()
     except typer.Exit as stop:
         status = stop.exit_code
     except UsageProblem as error:
-        typed = shlex.join(sys.argv[1:] if arguments is None else arguments)
-        _fail(f"{error.format_message()} (given: {typed})")
+        _fail(f"{error.format_message()} (given: {shlex.join(given)})")
     except PremaError as error:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from prema_gym.evaluation.compare import Progress
 
-# Columns of a table that is not printed on a terminal, unless COLUMNS says otherwise.
 PIPE_WIDTH = 132
-# What a listing of networks needs to show every column.
-FULL_WIDTH = 110
+"""Columns of a table that is not printed on a terminal, unless COLUMNS says otherwise."""
 
 
 class Format(str, Enum):
@@ -28,28 +27,34 @@ class Format(str, Enum):
     csv = "csv"
 
 
-def show(
-    rows: Sequence[dict[str, object]],
+def print_result(
     format: Format,
-    leave_out: Sequence[str] = (),
+    *,
+    tables: Callable[[], Iterable[Table]],
+    data: Callable[[], object],
+    rows: Callable[[], Sequence[dict[str, object]]],
 ) -> None:
-    """Print records; a table leaves out the columns that would not fit a terminal."""
-    from prema_gym.views import records, tables
+    """Print a result as its tables, its data as JSON, or its rows as CSV; only that is made."""
+    from prema_gym.views import records
 
     if format is Format.table:
-        kept = [{k: v for k, v in row.items() if k not in leave_out} for row in rows]
-        print_tables([tables.to_table(kept)])
+        output = console()
+        for table in tables():
+            output.print(table)
     elif format is Format.json:
-        sys.stdout.write(records.to_json(rows))
+        sys.stdout.write(records.to_json(data()))
     else:
-        sys.stdout.write(records.to_csv(rows))
+        sys.stdout.write(records.to_csv(rows()))
 
 
-def print_tables(tables: Sequence[Any]) -> None:
-    """Print tables of Rich."""
-    output = console()
-    for table in tables:
-        output.print(table)
+def print_rows(
+    rows: Sequence[dict[str, object]], format: Format, leave_out: Sequence[str] = ()
+) -> None:
+    """Print a listing; a table leaves out the columns that would not fit a terminal."""
+    from prema_gym.views.tables import to_table
+
+    kept = [{k: v for k, v in row.items() if k not in leave_out} for row in rows]
+    print_result(format, tables=lambda: [to_table(kept)], data=lambda: rows, rows=lambda: rows)
 
 
 def console() -> Console:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from prema_gym import baselines
 from prema_gym.cli.own import own_policy
 from prema_gym.errors import ConfigError
-from tests.cli.test_commands import run
+from tests.cli.command_line import run
 
 FILE = """
 import numpy as np
@@ -46,7 +47,7 @@ _hidden = Oldest
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("sys.path", list(__import__("sys").path))
+    monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "beside.py").write_text("LATEST = False\n")
     (tmp_path / "mine.py").write_text(FILE)
     return tmp_path / "mine.py"

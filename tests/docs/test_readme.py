@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from prema_gym import agents, baselines, cli
+from prema_gym.cli.commands.evaluate import DEFAULT_POLICIES
+from prema_gym.cli.naming import split_names
 from prema_gym.simulator.observation import column_names
 from prema_gym.workloads.scenario import Scenario
 
@@ -73,7 +75,7 @@ def test_toml_example_is_a_scenario(tmp_path: Path) -> None:
 
 
 def test_default_policies_exist_and_their_number_is_as_written() -> None:
-    names = cli.split_names(cli.DEFAULT_POLICIES)
+    names = split_names(DEFAULT_POLICIES)
     assert set(names) <= {*baselines.names(), *agents.names()}
     assert f"{len(names)} policies" in README
 

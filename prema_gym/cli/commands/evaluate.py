@@ -1,0 +1,141 @@
+"""`prema-gym evaluate`: the same workloads under every policy named."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prema_gym.cli.naming import make_policies
+from prema_gym.cli.options import FormatOption, ScenarioOption, read_scenario, read_workloads
+from prema_gym.cli.printing import Format, console, print_result, progress
+from prema_gym.errors import ConfigError
+from prema_gym.files import check_folder, write_files
+
+# What is compared unless told otherwise: the paper's set, in the order of its argument, the floor
+# under every comparison, and the learned scheduler that ships.
+DEFAULT_POLICIES = (
+    "np-fcfs,np-hpf,np-sjf,np-token,np-prema,static-rrb,static-hpf,static-sjf,static-token,"
+    "static-prema,dynamic-sjf,dynamic-prema,kill-sjf,kill-prema,random,learned"
+)
+
+Policies = Annotated[
+    str,
+    typer.Option(
+        help="Names from `prema-gym policies`, separated by commas, or `all`; parameters "
+        "follow a colon (dysta:beta=0.05); path:FOLDER is a training run, FILE.py:NAME a "
+        "policy of your own."
+    ),
+]
+Workloads = Annotated[
+    int | None,
+    typer.Option(min=1, help="Workloads to draw and play (the paper: 25).", show_default="200"),
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        min=0, help="Workload i is drawn from seed + i; repeats need seeds further apart."
+    ),
+]
+Given = Annotated[
+    list[Path] | None,
+    typer.Option(
+        help="Play this workload file in place of drawn workloads; may be given repeatedly.",
+        show_default=False,
+    ),
+]
+RelativeTo = Annotated[
+    str, typer.Option(help="Policy that ratios compare with; played too if not listed.")
+]
+Output = Annotated[
+    Path | None, typer.Option(help="Folder for evaluation.json and .csv, made if absent.")
+]
+PerWorkload = Annotated[
+    bool,
+    typer.Option(
+        "--per-workload",
+        help="Each workload's values: added to JSON and to --output, in place of means in CSV.",
+    ),
+]
+Oracle = Annotated[
+    bool, typer.Option("--oracle", help="Show policies true times in place of estimates.")
+]
+Slots = Annotated[int, typer.Option(min=1, help="Rows of the context table.")]
+TokenWait = Annotated[
+    str, typer.Option(help="Which wait earns tokens: since_wakeup, total or since_run.")
+]
+StickyDrain = Annotated[
+    bool, typer.Option("--sticky-drain", help="A drain, once chosen, lasts to the task's end.")
+]
+MaxDecisions = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Cut a workload off after so many decisions; default: far more than it can need.",
+    ),
+]
+Bounds = Annotated[
+    bool, typer.Option("--bounds", help="Add the clairvoyant optimum, and each one's regret.")
+]
+Threads = Annotated[int | None, typer.Option(min=1, help="Default: one a core.")]
+
+
+def evaluate(
+    policies: Policies = DEFAULT_POLICIES,
+    scenario: ScenarioOption = "paper",
+    workloads: Workloads = None,
+    seed: Seed = 0,
+    workload: Given = None,
+    relative_to: RelativeTo = "np-fcfs",
+    format: FormatOption = Format.table,
+    output: Output = None,
+    per_workload: PerWorkload = False,
+    oracle: Oracle = False,
+    slots: Slots = 16,
+    token_wait: TokenWait = "since_wakeup",
+    sticky_drain: StickyDrain = False,
+    max_decisions: MaxDecisions = None,
+    bounds: Bounds = False,
+    threads: Threads = None,
+) -> None:
+    """Play policies on the same workloads; print metrics with intervals, and ratios."""
+    from prema_gym.evaluation.compare import evaluate as run
+    from prema_gym.simulator.simulator import SchedulerOptions
+    from prema_gym.views import records, tables
+
+    if per_workload and format is Format.table and output is None:
+        raise ConfigError("--per-workload shows nothing in a table: add --format or --output DIR")
+    if output is not None:
+        check_folder(output)
+    chosen = make_policies(policies, relative_to)
+    drawn_from = read_scenario(scenario)
+    with progress() as progress_bar:
+        result = run(
+            drawn_from,
+            chosen,
+            workloads=workloads,
+            seed=seed,
+            workload=read_workloads(workload, drawn_from),
+            relative_to=relative_to,
+            oracle=oracle,
+            slots=slots,
+            options=SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain),
+            per_workload=per_workload,
+            max_decisions=max_decisions,
+            bounds=bounds,
+            threads=threads,
+            progress=progress_bar,
+        )
+    print_result(
+        format,
+        tables=lambda: tables.evaluation_tables(result, width=console().width),
+        data=result.to_dict,
+        rows=lambda: records.per_workload_records(result) or records.evaluation_records(result),
+    )
+    for note in tables.evaluation_notes(result):
+        print(note, file=sys.stderr)
+    if output is not None:
+        for path in write_files(output, records.evaluation_files(result)):
+            print(f"wrote {path}", file=sys.stderr)

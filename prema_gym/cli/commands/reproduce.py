@@ -1,0 +1,48 @@
+"""`prema-gym reproduce`: the paper's claims beside what we measure."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from prema_gym.cli.options import FormatOption, ScenarioOption, read_scenario
+from prema_gym.cli.printing import Format, print_result, progress
+
+Only = Annotated[str, typer.Option(help="Names of claims, separated by commas; default: all.")]
+Workloads = Annotated[int, typer.Option(min=1, help="Workloads to play.")]
+Seed = Annotated[int, typer.Option(min=0, help="Workload i is drawn from seed + i.")]
+
+
+def reproduce(
+    only: Only = "",
+    scenario: ScenarioOption = "paper",
+    workloads: Workloads = 200,
+    seed: Seed = 0,
+    format: FormatOption = Format.table,
+) -> None:
+    """Print each claim of the paper beside what we measure, and the command for it alone."""
+    from prema_gym import baselines
+    from prema_gym.evaluation.claims import reproduce as run
+    from prema_gym.views import records, tables
+
+    drawn_from = read_scenario(scenario)
+    with progress() as progress_bar:
+        result = run(
+            baselines.make,
+            scenario=drawn_from,
+            scenario_argument=scenario,
+            only=only.split(",") if only else None,
+            workloads=workloads,
+            seed=seed,
+            progress=progress_bar,
+        )
+    print_result(
+        format,
+        tables=lambda: tables.reproduction_tables(result),
+        data=result.to_dict,
+        rows=lambda: records.reproduction_records(result),
+    )
+    for note in tables.reproduction_notes(result) if format is Format.table else ():
+        print(note, file=sys.stderr)

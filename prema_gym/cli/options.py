@@ -1,0 +1,59 @@
+"""What do several commands take, and how is it read? Scenarios, machines, workloads, formats."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prema_gym.cli.printing import Format
+
+if TYPE_CHECKING:
+    from prema_gym.hardware.config import NPUConfig
+    from prema_gym.workloads import Scenario, WorkloadBatch
+
+FormatOption = Annotated[Format, typer.Option(help="How to print the result.")]
+ScenarioOption = Annotated[
+    str, typer.Option(help="A registered scenario (see `prema-gym scenarios`) or FILE.toml.")
+]
+HardwareOption = Annotated[
+    Path | None, typer.Option(help="NPU configuration, FILE.toml; default: the paper's.")
+]
+
+
+def read_scenario(name_or_path: str) -> Scenario:
+    """Look up a scenario, and say what its networks' files left out."""
+    from prema_gym.workloads import scenarios
+
+    scenario = scenarios.get(name_or_path)
+    print_notes(scenario.networks)
+    return scenario
+
+
+def read_hardware(path: Path | None) -> NPUConfig:
+    """Read an NPU's configuration; the paper's if no file is given."""
+    from prema_gym.hardware.config import NPUConfig
+
+    return NPUConfig() if path is None else NPUConfig.from_toml(path)
+
+
+def read_workloads(files: Sequence[Path] | None, scenario: Scenario) -> WorkloadBatch | None:
+    """Read workload files for a scenario; None if none is given."""
+    from prema_gym.workloads import WorkloadBatch, compile_scenario, load_workload
+
+    if not files:
+        return None
+    catalog = compile_scenario(scenario)
+    return WorkloadBatch.of([load_workload(file, catalog) for file in files])
+
+
+def print_notes(networks: Sequence[str]) -> None:
+    """Say what was skipped or assumed in files of networks, each file once."""
+    from prema_gym.networks import notes
+
+    for name in dict.fromkeys(networks):
+        for note in notes(name):
+            print(note, file=sys.stderr)

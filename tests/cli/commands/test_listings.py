@@ -1,0 +1,100 @@
+"""The commands that list networks, policies, scenarios and costs of switching."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from prema_gym import baselines
+from tests.cli.command_line import run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "column", "values"),
+    [
+        (("networks",), "network", {"alexnet", "resnet-50", "rnn-mt2"}),
+        (("policies",), "policy", {"np-fcfs", "dynamic-prema", "kill-prema"}),
+        (("scenarios",), "scenario", {"paper", "light", "heavy"}),
+        (("preemption", "alexnet", "rnn-sa"), "network", {"alexnet", "rnn-sa"}),
+    ],
+)
+def test_listings_in_every_format(
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    column: str,
+    values: set[str],
+) -> None:
+    _, out, _ = run(capsys, *arguments, "--format", "json")
+    from_json = {row[column] for row in json.loads(out)}
+    assert values <= from_json
+    _, out, _ = run(capsys, *arguments, "--format", "csv")
+    assert {row[column] for row in csv.DictReader(io.StringIO(out))} == from_json
+    _, out, _ = run(capsys, *arguments)
+    for value in values:
+        assert value in out
+
+
+def test_error_of_the_estimate_is_of_the_estimate(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "networks", "--format", "json")
+    for row in json.loads(out):
+        for batch in (1, 4, 16):
+            true, guess = row[f"ms b{batch}"], row[f"est b{batch}"]
+            assert row[f"err% b{batch}"] == pytest.approx(100 * (guess / true - 1))
+    assert {r["network"]: r["err% b1"] for r in json.loads(out)}["mobilenet-v1"] < -40
+
+
+def test_every_policy_listed_says_rule_and_source(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "policies", "--format", "json")
+    for row in json.loads(out):
+        assert row["rule"].endswith("."), row["policy"]
+        assert row["source"], row["policy"]
+
+
+def test_parameters_are_listed_as_one_types_them(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "policies", "--format", "json")
+    listed = {row["policy"]: row["parameters"] for row in json.loads(out)}
+    assert "levels=1/3/9" in listed["np-prema"]
+    for name in baselines.names():
+        written = ",".join(listed[name])
+        assert baselines.make(f"{name}:{written}" if written else name).name == name
+    assert baselines.make("np-prema:strict=TRUE").parameters["strict"] is True
+
+
+@pytest.mark.usefixtures("own_networks")
+def test_files_of_networks_are_listed_and_played(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sparse.csv").write_text("Layer,M,N,K,Sparsity,\na,400,500,600,2:4,\n")
+    Path("dense.csv").write_text("Layer,M,N,K,\na,400,500,600,\n")
+    note = "sparse.csv: Sparsity ignored: 1 layer taken as dense\n"
+    _, out, err = run(capsys, "networks", "dense.csv", "sparse.csv", "--format", "json")
+    assert [row["network"] for row in json.loads(out)] == ["dense.csv", "sparse.csv"]
+    assert [row["GMACs"] for row in json.loads(out)] == [0.12, 0.12]
+    assert err == note
+    _, out, err = run(capsys, "networks", "dense.csv", "alexnet")
+    assert "dense.csv" in out
+    assert (err, "googlenet" in out) == ("", False)
+    _, out, err = run(capsys, "preemption", "sparse.csv", "--format", "csv")
+    assert ("sparse.csv,16" in out, err) == (True, note)
+
+    Path("mine.toml").write_text('networks = ["sparse.csv", "alexnet"]\nnum_tasks = 4\n')
+    mine = ("--scenario", "mine.toml", "--policies", "np-fcfs", "--workloads", "3")
+    status, out, err = run(capsys, "evaluate", *mine, "--format", "json")
+    assert (status, err) == (0, note)
+    assert list(json.loads(out)["policies"]) == ["np-fcfs"]
+
+
+def test_a_bad_network_file_is_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.csv").write_text("Layer,M,N,K\na,4,5\n")
+    for name, needle in (("bad.csv", "bad.csv, line 2: K must be"), ("no.onnx", "'no.onnx'")):
+        status, out, err = run(capsys, "networks", name)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert needle in err
