@@ -35,7 +35,7 @@ from prema_gym.metrics import (
     times_better,
     values_of,
 )
-from prema_gym.simulator.simulator import DEFAULT_SLOTS, SchedulerOptions, Simulator
+from prema_gym.simulator import DEFAULT_SLOTS, SchedulerOptions, Simulator
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
