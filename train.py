@@ -24,7 +24,7 @@ try:
     from prema_gym import agents, baselines
     from prema_gym.errors import ConfigError, PremaError
     from prema_gym.evaluation.compare import evaluate
-    from prema_gym.simulator.simulator import DEFAULT_SLOTS
+    from prema_gym.simulator import DEFAULT_SLOTS
 except KeyboardInterrupt:  # the imports take a moment
     print("stopped", file=sys.stderr)
     sys.exit(130)

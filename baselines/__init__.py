@@ -3,7 +3,7 @@
 A policy is an *ordering* (whom to run: ``classic.py``, ``prema.py``) joined with a way to *preempt*
 (when and by which mechanism: ``preemption.py``) under a name (``registry.py``)::
 
-    policy = baselines.make("dynamic-prema", mechanisms=("checkpoint", "drain"))
+    policy = baselines.make(baselines.PREMA, mechanisms=("checkpoint", "drain"))
     actions, _ = policy.predict(observation)
 """
 
@@ -14,11 +14,12 @@ if __name__ == "baselines":  # found as a folder of the working directory
 
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.policy import Policy
-from prema_gym.baselines.registry import LEFT_OUT, PolicyInfo, as_text, describe, make, names
+from prema_gym.baselines.registry import LEFT_OUT, PREMA, PolicyInfo, as_text, describe, make, names
 from prema_gym.baselines.table import Table
 
 __all__ = [
     "LEFT_OUT",
+    "PREMA",
     "Ordering",
     "Policy",
     "PolicyInfo",

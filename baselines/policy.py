@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.table import Table
 
-from prema_gym.errors import ConfigError, UnknownNameError
-from prema_gym.simulator.observation import MECHANISMS, NUM_COLUMNS
+from prema_gym.errors import ConfigError
+from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, check_mechanisms
+from prema_gym.simulator.observation import NUM_COLUMNS
 
 State = tuple[NDArray[Any], ...]
 """Recurrent state in the Stable-Baselines3 signature, arrays with the environments first.
@@ -41,7 +42,7 @@ class Policy(ABC):
 
     sentence: ClassVar[str]
     """When and how it preempts: the second half of the rule's sentence."""
-    natural: ClassVar[tuple[str, ...]] = ("checkpoint",)
+    natural: ClassVar[tuple[str, ...]] = DEFAULT_MECHANISMS
     """The mechanisms assumed when none are given."""
     needs: ClassVar[tuple[str, ...]] = ()
     """The mechanisms without which it cannot act."""
@@ -62,7 +63,7 @@ class Policy(ABC):
         """
         self.name = name
         self.ordering = ordering
-        self.mechanisms = self.natural if mechanisms is None else _checked(mechanisms)
+        self.mechanisms = self.natural if mechanisms is None else check_mechanisms(mechanisms)
         for needed in self.needs:
             if needed not in self.mechanisms:
                 raise ConfigError(
@@ -125,17 +126,3 @@ class Policy(ABC):
     def index(self, mechanism: str) -> int:
         """Position of a mechanism in the simulation's tuple."""
         return self.mechanisms.index(mechanism)
-
-
-def _checked(mechanisms: Sequence[str]) -> tuple[str, ...]:
-    # A lone string is a sequence too: take it for the one mechanism it names.
-    names = (mechanisms,) if isinstance(mechanisms, str) else tuple(mechanisms)
-    for name in names:
-        if name not in MECHANISMS:
-            raise UnknownNameError("mechanism", name, MECHANISMS)
-    if not names or len(set(names)) < len(names):
-        raise ConfigError(
-            f"mechanisms must be one or more of {', '.join(MECHANISMS)}, each once, "
-            f"got {', '.join(names) or 'none'}"
-        )
-    return names

@@ -42,6 +42,9 @@ from prema_gym.baselines.weighted import WeightedShortest, WeightedShortestRemai
 
 from prema_gym.errors import ConfigError, UnknownNameError
 
+PREMA = "dynamic-prema"
+"""PREMA as its paper compares it: Algorithm 2 with Algorithm 3. The policy to be beaten."""
+
 POLICIES: dict[str, tuple[type[Policy], type[Ordering]]] = {
     "np-fcfs": (NonPreemptive, FirstComeFirstServed),
     "np-hpf": (NonPreemptive, HighestPriorityFirst),
@@ -56,7 +59,7 @@ POLICIES: dict[str, tuple[type[Policy], type[Ordering]]] = {
     "dynamic-hpf": (Dynamic, HighestPriorityFirst),
     "dynamic-sjf": (Dynamic, ShortestJobFirst),
     "dynamic-token": (Dynamic, Token),
-    "dynamic-prema": (Dynamic, Prema),
+    PREMA: (Dynamic, Prema),
     "kill-hpf": (Kill, HighestPriorityFirst),
     "kill-sjf": (Kill, ShortestJobFirst),
     "kill-token": (Kill, Token),

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from prema_gym import baselines
 from prema_gym.evaluation.compare import evaluate
+from prema_gym.simulator import Simulator
 from prema_gym.simulator import observation as col
-from prema_gym.simulator.simulator import Simulator
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
@@ -53,7 +53,7 @@ def decisions_per_second(num_envs: int, slots: int, choose: Actions, rounds: int
         rng = np.random.default_rng(round_)
         for step in range(STEPS):
             actions = choose(simulator, rng)
-            asking = int(simulator.waiting().sum())
+            asking = int(simulator.asking.sum())
             start = time.perf_counter()
             simulator.step_range(actions, 0, num_envs)
             seconds = time.perf_counter() - start

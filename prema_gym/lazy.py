@@ -5,6 +5,7 @@ Importing a room then compiles nothing and loads neither Numba nor torch.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
@@ -25,4 +26,4 @@ def on_first_use(
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(f"{package}.{home[name]}"), name)
 
-    return get_attribute, lambda: sorted(home)
+    return get_attribute, lambda: sorted({*home, *vars(sys.modules[package])})

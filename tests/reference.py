@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.network import Phase
 from prema_gym.networks.work import Gemm, VectorWork
-from prema_gym.simulator.observation import COLUMNS
+from prema_gym.simulator import COLUMNS
 
 CHECKPOINT, KILL, DRAIN = "checkpoint", "kill", "drain"
 

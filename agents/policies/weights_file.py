@@ -23,7 +23,7 @@ from prema_gym.agents.scorer.features import FEATURES
 
 from prema_gym.errors import ConfigError
 from prema_gym.files import write_atomically
-from prema_gym.simulator.observation import MECHANISMS, column_names
+from prema_gym.simulator import MECHANISMS, column_names
 
 # What NumPy and `json` raise at bytes that mean nothing; an array's header is parsed as Python.
 _DAMAGED = (ValueError, KeyError, TypeError, EOFError, SyntaxError, TokenError, zipfile.BadZipFile)

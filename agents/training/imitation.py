@@ -45,12 +45,12 @@ def watch(
     tables: list[NDArray[np.float32]] = []
     choices: list[NDArray[np.int64]] = []
     while True:
-        waiting = simulator.waiting()
-        if not waiting.any():
+        asking = simulator.asking
+        if not asking.any():
             return np.concatenate(tables), np.concatenate(choices)
         actions, _ = policy.predict(simulator.observation)
-        tables.append(simulator.observation[waiting])
-        choices.append(actions[waiting])
+        tables.append(simulator.observation[asking])
+        choices.append(actions[asking])
         simulator.step(actions)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.errors import UnknownNameError
-from prema_gym.metrics import METRICS, Metric, Outcomes, percentile
+from prema_gym.metrics import METRICS, Metric, Outcomes
 
 Gains = NDArray[np.float64]
 
@@ -55,14 +55,7 @@ def weights_of(objective: str) -> Gains:
 
 def measure(outcomes: Outcomes) -> Gains:
     """The five metrics of a batch of workloads, float64 (5,), as evaluations report them."""
-    return np.array(
-        [
-            metric.values(outcomes).mean()
-            if metric.pool is None
-            else float(percentile(metric.pool(outcomes).reshape(-1), metric.percent))
-            for metric in FIVE
-        ]
-    )
+    return np.array([metric.reported(outcomes) for metric in FIVE])
 
 
 def gains(own: Gains, reference: Gains) -> Gains:
@@ -70,9 +63,9 @@ def gains(own: Gains, reference: Gains) -> Gains:
 
     0 where a metric is undefined, as the tail is on workloads without a high-priority task.
     """
-    sign = np.array([-1.0 if metric.better == "lower" else 1.0 for metric in FIVE])
-    ratio = np.clip(own, LEAST, MOST) / np.clip(reference, LEAST, MOST)
-    return np.asarray(np.nan_to_num(sign * np.log(ratio), nan=0.0))
+    within = zip(FIVE, np.clip(reference, LEAST, MOST), np.clip(own, LEAST, MOST), strict=True)
+    ratios = np.array([metric.times_better(base, value) for metric, base, value in within])
+    return np.asarray(np.nan_to_num(np.log(ratios), nan=0.0))
 
 
 def geometric_mean(five: Gains | Sequence[float]) -> float:

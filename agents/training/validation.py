@@ -20,7 +20,7 @@ from prema_gym.agents.training.objective import (
 
 from prema_gym import baselines
 from prema_gym.evaluation.play import Decider, mechanisms_of, run_policy
-from prema_gym.simulator.simulator import DEFAULT_SLOTS, Simulator
+from prema_gym.simulator import DEFAULT_SLOTS, Simulator
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario

@@ -85,14 +85,7 @@ def optima(scenario: Scenario, workloads: int, seed: int) -> tuple[Row, dict[str
 
 
 def _means(outcomes: Outcomes) -> dict[str, float]:
-    values = metrics.values_of(outcomes)
-    means = {name: float(values[name].mean()) for name in COLUMNS}
-    for name in COLUMNS:
-        pool = METRICS[name].pool
-        if pool is not None:
-            tasks = pool(outcomes).reshape(-1)
-            means[name] = float(metrics.percentile(tasks, METRICS[name].percent))
-    return means
+    return {name: METRICS[name].reported(outcomes) for name in COLUMNS}
 
 
 def rows_of(

@@ -70,7 +70,7 @@ def make_policy(name: str) -> Decider:
     """
     from prema_gym import agents, baselines
     from prema_gym.evaluation import clairvoyant
-    from prema_gym.simulator.observation import MECHANISMS
+    from prema_gym.simulator import MECHANISMS
 
     if name.startswith("path:"):
         path = Path(name.removeprefix("path:"))

@@ -27,7 +27,8 @@ from prema_gym.envs.sources import Drawn, Source, given_source, source_from_opti
 from prema_gym.errors import ConfigError, IllegalActionError
 from prema_gym.metrics import IntArray
 from prema_gym.simulator.observation import COLUMNS
-from prema_gym.simulator.simulator import Simulator, check_array
+from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator.snapshots import check_array
 from prema_gym.simulator.state import State
 from prema_gym.workloads.catalog import compile_scenario
 

@@ -15,13 +15,8 @@ from typing import Any
 
 from prema_gym.envs.rewards.terms import CustomTotal, Reward, real_number, resolve_reward
 from prema_gym.errors import ConfigError, UnknownNameError
-from prema_gym.simulator.observation import MECHANISMS
-from prema_gym.simulator.simulator import (
-    DEFAULT_SLOTS,
-    MAX_SLOTS,
-    SchedulerOptions,
-    check_mechanisms,
-)
+from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, check_mechanisms
+from prema_gym.simulator.options import DEFAULT_SLOTS, MAX_SLOTS, SchedulerOptions
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.storage import WorkloadLike, check_workload_type
@@ -72,7 +67,7 @@ class EnvSettings:
     scenario: ScenarioLike = "paper"
     slots: int = DEFAULT_SLOTS
     reward: str | Mapping[str, float] | CustomTotal | Reward = "antt"
-    mechanisms: Sequence[str] = ("checkpoint",)
+    mechanisms: Sequence[str] = DEFAULT_MECHANISMS
     oracle: bool = False
     workload: WorkloadLike | None = None
     max_decisions: int | None = DEFAULT_MAX_DECISIONS
@@ -87,7 +82,7 @@ class EnvSettings:
         self._set("scenario", resolve_scenario(self.scenario))
         self._set("reward", resolve_reward(self.reward))
         self._set("slots", whole_number("slots", self.slots, most=MAX_SLOTS))
-        self._set("mechanisms", _mechanisms(self.mechanisms))
+        self._set("mechanisms", check_mechanisms(self.mechanisms))
         if self.max_decisions is not None:
             limit = whole_number("max_decisions", self.max_decisions, most=MOST_DECISIONS)
             self._set("max_decisions", limit)
@@ -187,11 +182,3 @@ def _positive(name: str, value: object) -> float:
     if not 0 < number <= MOST_MS:
         raise ConfigError(f"{name} must be positive and at most {MOST_MS:g}, got {value!r}")
     return number
-
-
-def _mechanisms(given: object) -> tuple[str, ...]:
-    if not isinstance(given, str | Sequence):
-        raise ConfigError(
-            f"mechanisms must be a list of names, got {given!r} (known: {', '.join(MECHANISMS)})"
-        )
-    return check_mechanisms(given)

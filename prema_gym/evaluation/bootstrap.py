@@ -9,8 +9,6 @@ Source: Efron & Tibshirani, An Introduction to the Bootstrap (1993), ch. 13 (per
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -134,42 +132,8 @@ class Bootstrap:
         return [slice(start, start + size) for start in range(0, self.resamples, size)]
 
 
-def mean(values: FloatArray) -> FloatArray:
-    """Mean over workloads of each column, as :meth:`Bootstrap.means` but of the sample itself.
-
-    Args:
-        values: float64 (workloads, columns); NaN does not take part.
-
-    Returns:
-        float64 (columns,), NaN where a column holds no value.
-    """
-    here = ~np.isnan(values)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(here, values, 0.0).sum(axis=0) / here.sum(axis=0))
-
-
 def interval(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Ends of the 95 % percentile interval over the first axis; NaN draws do not take part."""
     tail = (100.0 - CONFIDENCE_PERCENT) / 2.0
     by_column = np.moveaxis(draws, 0, -1)
     return percentile(by_column, tail), percentile(by_column, 100.0 - tail)
-
-
-def times_better(
-    base: FloatArray, value: FloatArray, better: Literal["lower", "higher"] | None
-) -> FloatArray:
-    """How many times better ``value`` is than ``base``: above 1 is better, whatever the metric.
-
-    Args:
-        base: float64, any shape.
-        value: float64, same shape.
-        better: Direction of the metric; None gives NaN, since neither direction is better.
-
-    Returns:
-        base/value where lower is better, value/base where higher is; NaN for 0/0, ∞ for x/0.
-    """
-    if better is None:
-        return np.full(np.shape(base), np.nan)
-    top, bottom = (base, value) if better == "lower" else (value, base)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(top / bottom, dtype=np.float64)

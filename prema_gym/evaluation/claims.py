@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from prema_gym.baselines import PREMA
 from prema_gym.errors import UnknownNameError
 from prema_gym.evaluation.compare import (
     DEFAULT_WORKLOADS,
@@ -35,7 +36,7 @@ from prema_gym.workloads.scenarios import get as get_scenario
 TOLERANCE = 0.25
 """A claim is marked where ours differs from the paper's figure by more than this share of it."""
 
-PREMA, BASELINE = "dynamic-prema", "np-fcfs"
+BASELINE = "np-fcfs"
 ORDERINGS: tuple[str, ...] = ("prema", "token", "hpf", "sjf")
 """Orderings that exist with CHECKPOINT (``static-…``) and with KILL (``kill-…``)."""
 

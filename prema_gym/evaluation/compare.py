@@ -22,7 +22,7 @@ import numpy as np
 from prema_gym.bounds import MAX_TASKS, regret
 from prema_gym.compiled.cpus import num_cpus
 from prema_gym.errors import ConfigError, UnknownNameError
-from prema_gym.evaluation.bootstrap import RESAMPLES, Bootstrap, interval, mean, times_better
+from prema_gym.evaluation.bootstrap import RESAMPLES, Bootstrap, interval
 from prema_gym.evaluation.clairvoyant import GOALS, best_values
 from prema_gym.evaluation.play import Decider, mechanisms_of, outcomes_of, run_policy
 from prema_gym.evaluation.results import Estimate, Evaluation, PolicyResult
@@ -30,11 +30,12 @@ from prema_gym.metrics import (
     METRICS,
     SLA_TARGETS,
     Outcomes,
-    percentile,
+    mean_of_known,
     sla_curve,
+    times_better,
     values_of,
 )
-from prema_gym.simulator.simulator import DEFAULT_SLOTS, SchedulerOptions, Simulator
+from prema_gym.simulator import DEFAULT_SLOTS, SchedulerOptions, Simulator
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
@@ -359,14 +360,13 @@ class _Statistics:
 
     def __init__(self, outcomes: Outcomes, bootstrap: Bootstrap) -> None:
         self.outcomes = outcomes
-        columns = [*values_of(outcomes).values(), *sla_curve(outcomes.ntt).T]
-        self.values = np.stack(columns, axis=-1)
-        self.point = mean(self.values)
+        curve = sla_curve(outcomes.ntt).T
+        self.values = np.stack([*values_of(outcomes).values(), *curve], axis=-1)
+        self.point = np.array([*(m.reported(outcomes) for m in METRICS), *mean_of_known(curve)])
         self.draws = bootstrap.means(self.values)
         for column, metric in enumerate(METRICS):
             if metric.pool is not None:
                 pool = metric.pool(outcomes)
-                self.point[column] = percentile(pool.reshape(-1), metric.percent)
                 self.draws[:, column] = bootstrap.percentiles(pool, metric.percent)
 
     def summary(

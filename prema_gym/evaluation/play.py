@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from prema_gym.errors import ConfigError
 from prema_gym.hardware.energy import EnergyModel, energy_of_network, static_energy_mj
 from prema_gym.metrics import FloatArray, IntArray, Outcomes, sum_in_order
-from prema_gym.simulator.simulator import Simulator, check_mechanisms
+from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, check_mechanisms
+from prema_gym.simulator.simulator import Simulator
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.workload import WorkloadBatch
 
@@ -81,7 +82,7 @@ def mechanisms_of(policy: Decider) -> tuple[str, ...]:
             f"a policy is an object with a method predict (baselines.make(name), say), "
             f"given {policy!r}"
         )
-    return check_mechanisms(getattr(policy, "mechanisms", ("checkpoint",)))
+    return check_mechanisms(getattr(policy, "mechanisms", DEFAULT_MECHANISMS))
 
 
 def run_policy(simulator: Simulator, policy: Decider, batch: WorkloadBatch) -> Outcomes:

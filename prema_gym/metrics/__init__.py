@@ -7,12 +7,14 @@ reported in ``listing.py``.
 from prema_gym.metrics.formulas import (
     SLA_TARGETS,
     UNFINISHED,
+    Better,
     BoolArray,
     FloatArray,
     IntArray,
     antt,
     fairness,
     interpolate,
+    mean_of_known,
     missed_deadlines,
     ntt,
     percentile,
@@ -21,6 +23,7 @@ from prema_gym.metrics.formulas import (
     sla_violation,
     stp,
     sum_in_order,
+    times_better,
 )
 from prema_gym.metrics.listing import METRICS, Metric, values_of
 from prema_gym.metrics.outcomes import Outcomes
@@ -29,6 +32,7 @@ __all__ = [
     "METRICS",
     "SLA_TARGETS",
     "UNFINISHED",
+    "Better",
     "BoolArray",
     "FloatArray",
     "IntArray",
@@ -37,6 +41,7 @@ __all__ = [
     "antt",
     "fairness",
     "interpolate",
+    "mean_of_known",
     "missed_deadlines",
     "ntt",
     "percentile",
@@ -45,5 +50,6 @@ __all__ = [
     "sla_violation",
     "stp",
     "sum_in_order",
+    "times_better",
     "values_of",
 ]

@@ -11,6 +11,8 @@ cannot hold them: it is over the finished tasks, and the count of unfinished one
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -68,6 +70,12 @@ def _mean(values: FloatArray, weight: FloatArray) -> FloatArray:
     """Weighted mean over the last axis, NaN where all weight is 0; ``values`` must be finite."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(sum_in_order(values * weight) / sum_in_order(weight), dtype=np.float64)
+
+
+def mean_of_known(values: FloatArray) -> FloatArray:
+    """Mean over the last axis of what is not NaN, ∞ taking part: float64 (…,), or NaN."""
+    known = ~np.isnan(values)
+    return _mean(np.where(known, values, 0.0), known.astype(np.float64))
 
 
 def mean_of_finished(values: FloatArray) -> FloatArray:
@@ -163,6 +171,28 @@ def interpolate(below: FloatArray, above: FloatArray, fraction: FloatArray) -> F
     with np.errstate(invalid="ignore"):
         between = below + fraction * (above - below)
     return np.where((fraction == 0.0) | (below == above), below, between)
+
+
+Better = Literal["lower", "higher"] | None
+"""Which direction of a quantity is better; None: neither."""
+
+
+def times_better(base: FloatArray, value: FloatArray, better: Better) -> FloatArray:
+    """How many times better ``value`` is than ``base``: above 1 is better, whatever the metric.
+
+    Args:
+        base: float64, any shape.
+        value: float64, same shape.
+        better: Direction of the metric; None gives NaN, since neither direction is better.
+
+    Returns:
+        base/value where lower is better, value/base where higher is; NaN for 0/0, ∞ for x/0.
+    """
+    if better is None:
+        return np.full(np.shape(base), np.nan)
+    top, bottom = (base, value) if better == "lower" else (value, base)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.asarray(top) / np.asarray(bottom), dtype=np.float64)
 
 
 def missed_deadlines(

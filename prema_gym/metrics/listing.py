@@ -10,18 +10,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from prema_gym.metrics.formulas import (
+    Better,
     FloatArray,
     IntArray,
     antt,
     fairness,
     mean_of_finished,
+    mean_of_known,
     missed_deadlines,
     percentile,
     priority_antt,
     sla_violation,
     stp,
+    times_better,
 )
 from prema_gym.metrics.outcomes import Outcomes
 
@@ -47,7 +51,7 @@ class Metric:
 
     name: str
     title: str
-    better: Literal["lower", "higher"] | None
+    better: Better
     formula: str
     source: str
     values: Callable[[Outcomes], FloatArray]
@@ -55,6 +59,19 @@ class Metric:
     pool: Callable[[Outcomes], FloatArray] | None = None
     percent: float = 50.0
     table: Literal["main", "latency", "detail"] | None = None
+
+    def reported(self, outcomes: Outcomes) -> float:
+        """The one value that stands for all workloads: their mean, or the percentile of the pool.
+
+        Workloads without a value (NaN) do not take part; NaN if none has one.
+        """
+        if self.pool is None:
+            return float(mean_of_known(self.values(outcomes)))
+        return float(percentile(self.pool(outcomes).reshape(-1), self.percent))
+
+    def times_better(self, base: ArrayLike, value: ArrayLike) -> FloatArray:
+        """How many times better ``value`` is than ``base``; see :func:`times_better`."""
+        return times_better(np.asarray(base), np.asarray(value), self.better)
 
 
 def _float(values: IntArray) -> FloatArray:

@@ -9,19 +9,7 @@ by what its Algorithms 2 and 3 and the later schedulers need.
 from __future__ import annotations
 
 import math
-from enum import IntEnum
 from typing import NamedTuple
-
-
-class Mechanism(IntEnum):
-    """How the running task gives way (fidelity.md, "Preemption")."""
-
-    CHECKPOINT = 0
-    KILL = 1
-    DRAIN = 2
-
-
-MECHANISMS: tuple[str, ...] = tuple(m.name.lower() for m in Mechanism)
 
 
 class Column(NamedTuple):

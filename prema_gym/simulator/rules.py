@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+import prema_gym.simulator.observation as col
 from prema_gym.compiled.jit import inlined
 from prema_gym.hardware.profile import (
     AT_END,
@@ -21,8 +22,8 @@ from prema_gym.hardware.profile import (
     host_cycles,
     locate_inlined,
 )
-from prema_gym.simulator import observation as col
-from prema_gym.simulator.state import ASKING, NONE, EngineOptions, State
+from prema_gym.simulator.options import EngineOptions
+from prema_gym.simulator.state import ASKING, NONE, State
 
 Record = np.void  # one structured record, seen as a reference
 

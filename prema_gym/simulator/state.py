@@ -172,26 +172,6 @@ def _records(shape: tuple[int, ...], dtype: np.dtype[np.void]) -> NDArray[np.voi
     return room[start : start + num_bytes].view(dtype).reshape(shape)
 
 
-class EngineOptions(NamedTuple):
-    """What stays fixed during a simulation, as numbers a kernel can read.
-
-    No arrays: handing one to an inlined function costs two atomic reference counts.
-    """
-
-    mechanisms: tuple[int, int, int]  # Mechanism codes in the order of the action space
-    num_mechanisms: int  # how many of them count
-    quantum_cycles: int
-    token_wait: int
-    sticky_drain: bool
-    oracle: bool  # show true times in place of estimates
-    max_decisions: int  # 0: no limit
-    horizon_cycles: int  # 0: no limit
-    ms_per_cycle: float
-
-
-TOKEN_WAITS = ("since_wakeup", "total", "since_run")  # position = code in the engine
-
-
 def allocate(
     num_envs: int, max_tasks: int, slots: int, columns: int, actions: int, slices: int
 ) -> State:

@@ -49,7 +49,7 @@ def tables(
     simulator.load(sample_batch(catalog, range(count)))
     rng = np.random.default_rng(1)
     for _ in range(steps):
-        asked = simulator.waiting()
+        asked = simulator.asking
         if not asked.any():
             return
         yield simulator.observation[asked].copy(), simulator.mask[asked].copy()

@@ -20,7 +20,7 @@ from prema_gym.evaluation.play import Decider
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.profile import build_profile, stack_profiles
 from prema_gym.networks.work import VectorWork
-from prema_gym.simulator.simulator import SchedulerOptions, Simulator
+from prema_gym.simulator import SchedulerOptions, Simulator
 from prema_gym.workloads.workload import Workload, WorkloadBatch
 from tests.reference import ReferenceSimulator, TaskSpec, Tile
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym.simulator.observation import (
+from prema_gym.simulator import (
     AGE_MS,
     COLUMNS,
     ESTIMATED_MS,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from prema_gym import baselines
-from prema_gym.simulator.observation import (
+from prema_gym.simulator import (
     ESTIMATED_MS,
     EXECUTED_MS,
     NEXT_LAYER_MS,

@@ -7,7 +7,7 @@ import pytest
 
 from prema_gym import baselines
 from prema_gym.errors import ConfigError, UnknownNameError
-from prema_gym.simulator.observation import NUM_COLUMNS
+from prema_gym.simulator import NUM_COLUMNS
 from tests.baselines.tables import random_tables, running, table, task
 
 
@@ -86,7 +86,7 @@ def test_another_shape_is_refused(policy: baselines.Policy, shape: tuple[int, ..
 
 @pytest.mark.parametrize(
     ("mechanisms", "message"),
-    [((), "each once, got none"), (("kill", "kill"), "each once, got kill, kill")],
+    [((), r"each once, got \(\)"), (("kill", "kill"), r"each once, got \('kill', 'kill'\)")],
 )
 def test_mechanisms_must_be_some_and_distinct(mechanisms: tuple[str, ...], message: str) -> None:
     with pytest.raises(ConfigError, match=message):

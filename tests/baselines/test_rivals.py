@@ -17,7 +17,7 @@ from prema_gym.baselines.shortest import HighestResponseRatioNext
 
 from prema_gym import baselines
 from prema_gym.errors import ConfigError
-from prema_gym.simulator.observation import AGE_MS
+from prema_gym.simulator import AGE_MS
 from tests.baselines.tables import Row, running, table, task
 
 

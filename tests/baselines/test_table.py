@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from prema_gym.baselines.table import Table
 
-from prema_gym.simulator.observation import PRIORITY, TOKEN
+from prema_gym.simulator import PRIORITY, TOKEN
 from tests.baselines.tables import Row, running, table, task
 
 

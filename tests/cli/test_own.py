@@ -103,7 +103,10 @@ def test_an_ordinary_module_runs_once_as_one(tmp_path: Path) -> None:
     )
     own = own_policy(path, "Own")
     assert type(own) is type(own_policy(path, "Own"))
-    with pytest.raises(ConfigError, match=r"data.py:Odd: mechanisms must be names, given 3"):
+    with pytest.raises(
+        ConfigError,
+        match=r"data.py:Odd: mechanisms must be one or more of .*, each once, got 3",
+    ):
         own_policy(path, "Odd")
 
 

@@ -27,15 +27,16 @@ from prema_gym.evaluation.compare import (
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.energy import energy_of_network, static_energy_mj
 from prema_gym.metrics import METRICS, SLA_TARGETS
-from prema_gym.simulator.observation import (
+from prema_gym.simulator import (
     ESTIMATED_MS,
     MECHANISMS,
     ORDER,
     PRESENT,
     PRIORITY,
     RUNNING,
+    SchedulerOptions,
+    Simulator,
 )
-from prema_gym.simulator.simulator import SchedulerOptions, Simulator
 from prema_gym.views.records import to_json
 from prema_gym.views.tables import evaluation_notes
 from prema_gym.workloads.catalog import compile_scenario

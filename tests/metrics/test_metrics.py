@@ -15,6 +15,7 @@ from prema_gym.metrics import (
     Outcomes,
     antt,
     fairness,
+    mean_of_known,
     missed_deadlines,
     ntt,
     percentile,
@@ -22,6 +23,7 @@ from prema_gym.metrics import (
     sla_curve,
     sla_violation,
     stp,
+    times_better,
     values_of,
 )
 
@@ -235,3 +237,50 @@ def test_concatenation_keeps_workloads_apart() -> None:
     for name, values in values_of(both).items():
         expected = [values_of(one)[name][0], values_of(two)[name][0]]
         np.testing.assert_array_equal(values, expected, err_msg=name)
+
+
+@pytest.mark.small
+def test_times_better_is_above_one_when_better() -> None:
+    assert times_better(np.array(10.0), np.array(2.0), "lower") == 5.0
+    assert times_better(np.array(2.0), np.array(10.0), "higher") == 5.0
+    assert np.isnan(times_better(np.array(0.0), np.array(0.0), "lower"))
+    assert times_better(np.array(3.0), np.array(0.0), "lower") == np.inf
+    assert np.isnan(times_better(np.array(2.0), np.array(10.0), None))
+
+
+BY_NAME = {metric.name: metric for metric in METRICS}
+
+
+def two_workloads() -> Outcomes:
+    """NTTs 1 and 3, then 2 beside padding; only the first workload has a task of priority 9."""
+    return outcomes(
+        [[0, 0], [0, 0]],
+        [[100, 300], [200, 0]],
+        [[100, 100], [100, 0]],
+        [[9, 1], [1, 0]],
+        present=[[True, True], [True, False]],
+    )
+
+
+def test_the_reported_value_is_the_mean_over_workloads() -> None:
+    assert BY_NAME["antt"].reported(two_workloads()) == 2.0
+    assert BY_NAME["stp"].reported(two_workloads()) == (1 + 1 / 3 + 1 / 2) / 2
+
+
+def test_the_reported_tail_is_the_percentile_of_all_tasks_together() -> None:
+    # Of 1, 2 and 3; the mean of the workloads' own percentiles would be 2.45.
+    assert BY_NAME["p95_ntt"].reported(two_workloads()) == pytest.approx(2.9)
+
+
+def test_a_workload_without_a_value_takes_no_part_in_what_is_reported() -> None:
+    played = two_workloads()
+    assert np.isnan(BY_NAME["p95_ntt_high"].values(played)[1])
+    assert BY_NAME["p95_ntt_high"].reported(played) == 1.0
+    assert mean_of_known(np.array([np.nan, 4.0, 6.0])) == 5.0
+    assert mean_of_known(np.array([np.inf, 4.0])) == np.inf
+    assert np.isnan(mean_of_known(np.array([np.nan])))
+
+
+def test_a_metric_knows_which_direction_is_better() -> None:
+    assert BY_NAME["antt"].times_better(4.0, 2.0) == BY_NAME["stp"].times_better(2.0, 4.0) == 2.0
+    assert np.isnan(BY_NAME["decisions"].times_better(4.0, 2.0))

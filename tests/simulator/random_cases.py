@@ -24,8 +24,7 @@ from prema_gym.networks.pointwise import Elementwise, Softmax
 from prema_gym.networks.recurrent import GRUCell, LSTMCell
 from prema_gym.networks.tensor import Tensor
 from prema_gym.networks.work import Gemm, VectorWork
-from prema_gym.simulator.observation import MECHANISMS
-from prema_gym.simulator.state import TOKEN_WAITS
+from prema_gym.simulator import MECHANISMS, TOKEN_WAITS
 from tests.reference import Policy, network_tiles
 from tests.simulator.twins import Case, Net, Task, Works, case_tiles
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.networks.network import Phase
 from prema_gym.networks.work import Gemm, VectorWork
-from prema_gym.simulator.observation import COLUMNS
+from prema_gym.simulator import COLUMNS
 from tests.reference import Policy, Tile, network_tiles
 from tests.simulator.twins import (
     MACHINE,

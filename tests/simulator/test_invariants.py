@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.networks.network import Phase
 from prema_gym.networks.work import Gemm, VectorWork
-from prema_gym.simulator.observation import (
+from prema_gym.simulator import (
     COLUMNS,
     ESTIMATED_MS,
     MECHANISMS,
     PRESENT,
     REMAINING_MS,
+    TOKEN_WAITS,
 )
-from prema_gym.simulator.state import TOKEN_WAITS
 from prema_gym.workloads.workload import TASK_FIELDS, Workload
 from tests.reference import Policy
 from tests.simulator.twins import (

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from prema_gym.errors import ConfigError, IllegalActionError, UnknownNameError, WorkloadError
-from prema_gym.simulator.observation import MECHANISMS
-from prema_gym.simulator.simulator import SchedulerOptions, Simulator
+from prema_gym.simulator import MECHANISMS, SchedulerOptions, Simulator
 from prema_gym.workloads.catalog import Catalog, compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario

@@ -12,7 +12,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from prema_gym.simulator.observation import QUANTUM_LEFT_MS, RUNNING
+from prema_gym.simulator import QUANTUM_LEFT_MS, RUNNING
 from tests.simulator.random_cases import THEMES, make_case, make_policy, theme_of
 from tests.simulator.twins import first_difference, play_engine, play_reference, replay
 

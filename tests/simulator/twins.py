@@ -19,9 +19,16 @@ from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.profile import ProfileTable, build_profile, stack_profiles
 from prema_gym.networks.network import Phase
 from prema_gym.networks.work import Gemm, VectorWork
-from prema_gym.simulator.observation import COLUMNS, ORDER, PRESENT, RUNNING
-from prema_gym.simulator.simulator import SchedulerOptions, Simulator
-from prema_gym.simulator.state import NONE, SLICE_KINDS
+from prema_gym.simulator import (
+    COLUMNS,
+    NONE,
+    ORDER,
+    PRESENT,
+    RUNNING,
+    SLICE_KINDS,
+    SchedulerOptions,
+    Simulator,
+)
 from prema_gym.workloads.workload import TASK_FIELDS, Workload, WorkloadBatch
 from tests.reference import Policy, ReferenceSimulator, TaskSpec, Tile, network_tiles
 

@@ -118,10 +118,10 @@ class Track:
             actions = np.zeros(simulator.num_envs, np.int64)
             simulator.load(batch)
             while True:
-                waiting = simulator.waiting()
-                if not waiting.any():
+                asking = simulator.asking
+                if not asking.any():
                     return
-                choose(simulator.observation, weights, waiting, actions)
+                choose(simulator.observation, weights, asking, actions)
                 simulator.step_range(actions, 0, simulator.num_envs)
 
         return self._play(play)

@@ -37,7 +37,7 @@ from prema_gym import baselines
 from prema_gym.checks import damaged
 from prema_gym.errors import ConfigError, located
 from prema_gym.evaluation.play import run_policy
-from prema_gym.simulator.simulator import DEFAULT_SLOTS, Simulator
+from prema_gym.simulator import DEFAULT_SLOTS, Simulator
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario

@@ -102,7 +102,7 @@ def evaluate(
 ) -> None:
     """Play policies on the same workloads; print metrics with intervals, and ratios."""
     from prema_gym.evaluation.compare import evaluate as run
-    from prema_gym.simulator.simulator import SchedulerOptions
+    from prema_gym.simulator import SchedulerOptions
     from prema_gym.views import records, tables
 
     if per_workload and format is Format.table and output is None:

@@ -47,7 +47,7 @@ def export(policy: Policy, format: ExportFormat = None, output: Output = None) -
     print(f"wrote {path} ({chosen})")
     print("deciding without the exported file, one thread, batch of 1:")
     deciders: dict[str, Decider] = {trained.name: trained}
-    deciders["dynamic-prema"] = baselines.make("dynamic-prema")
+    deciders[baselines.PREMA] = baselines.make(baselines.PREMA)
     for name, microseconds in latencies_us(deciders).items():
         print(f"one decision of {name}: {microseconds:.0f} µs (quantum: {QUANTUM_US:.0f} µs)")
 

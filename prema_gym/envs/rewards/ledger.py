@@ -23,7 +23,8 @@ from prema_gym.envs.sources import Restarts
 from prema_gym.envs.thread_pool import Crew
 from prema_gym.errors import ConfigError
 from prema_gym.metrics import SLA_TARGETS, FloatArray, IntArray
-from prema_gym.simulator.simulator import Simulator, check_array
+from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator.snapshots import check_array
 from prema_gym.simulator.state import NONE
 
 

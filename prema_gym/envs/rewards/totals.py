@@ -28,8 +28,10 @@ from prema_gym.compiled.jit import in_place
 from prema_gym.envs.rewards.terms import ANTT, NOT_COMPILED, PRIORITY_ANTT, SLA, SLA_CURVE, STP
 from prema_gym.envs.sources import Restarts
 from prema_gym.hardware.profile import ProfileTable
-from prema_gym.simulator.engine import advance_one, start_one
-from prema_gym.simulator.state import DONE, NONE, TRUNCATED, EngineOptions, State
+from prema_gym.simulator.engine import advance_one
+from prema_gym.simulator.loading import start_one
+from prema_gym.simulator.options import EngineOptions
+from prema_gym.simulator.state import DONE, NONE, TRUNCATED, State
 from prema_gym.workloads.generate import draw_one
 
 FloatArray = NDArray[np.float64]

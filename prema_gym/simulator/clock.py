@@ -1,0 +1,95 @@
+"""How does time pass? Compiled: every cycle is spent here, by running, switching or idling.
+
+All functions work in place on environment ``b`` of the batch. Times are int64 cycles.
+"""
+
+from __future__ import annotations
+
+from prema_gym.compiled.jit import inlined
+from prema_gym.simulator.options import EngineOptions
+from prema_gym.simulator.state import IDLE, NONE, RUN, State
+
+
+@inlined
+def spend(state: State, b: int, task_index: int, kind: int, cycles: int) -> None:
+    """Let ``cycles`` pass in one way, and note the slice where a timeline is kept."""
+    env = state.env[b]
+    start = env["now_cycles"]
+    env["now_cycles"] = start + cycles
+    if kind == RUN:
+        env["busy_cycles"] += cycles
+    elif kind == IDLE:
+        env["idle_cycles"] += cycles
+    else:
+        env["switching_cycles"] += cycles
+    if state.timeline.shape[1] == 0 or cycles == 0:
+        return
+    last = env["num_slices"] - 1
+    if (
+        last >= 0
+        and state.timeline[b, last, 0] == task_index
+        and state.timeline[b, last, 1] == kind == RUN
+    ):
+        state.timeline[b, last, 3] = start + cycles
+        return
+    state.timeline[b, last + 1, 0] = task_index
+    state.timeline[b, last + 1, 1] = kind
+    state.timeline[b, last + 1, 2] = start
+    state.timeline[b, last + 1, 3] = start + cycles
+    env["num_slices"] = last + 2
+
+
+@inlined
+def take_arrivals(state: State, b: int) -> bool:
+    """Record every arrival up to now; say whether there was one."""
+    env = state.env[b]
+    before = env["arrived"]
+    while (
+        env["arrived"] < env["num_tasks"]
+        and state.task[b, env["arrived"]]["arrival_cycles"] <= env["now_cycles"]
+    ):
+        env["arrived"] += 1
+    return bool(env["arrived"] > before)
+
+
+@inlined
+def run_for(state: State, b: int, cycles: int) -> bool:
+    """Run the running task for ``cycles``; say whether it completed."""
+    env = state.env[b]
+    index = state.slots[b, env["runner"]]
+    task = state.task[b, index]
+    spend(state, b, index, RUN, cycles)
+    task["executed_cycles"] += cycles
+    if task["executed_cycles"] < task["isolated_cycles"]:
+        return False
+    task["completion_cycles"] = env["now_cycles"]
+    task["drains"] = env["draining"]
+    env["draining"] = 0
+    state.slots[b, env["runner"]] = NONE
+    env["runner"] = NONE
+    env["finished"] += 1
+    for place in range(task["order"], env["admitted"] - env["finished"]):
+        slot = state.by_arrival[b, place + 1]
+        state.by_arrival[b, place] = slot
+        state.task[b, state.slots[b, slot]]["order"] = place
+    return True
+
+
+@inlined
+def run_on(state: State, b: int, options: EngineOptions) -> None:
+    """Let the running task run to the next wake-up."""
+    env = state.env[b]
+    now = env["now_cycles"]
+    env["quantum_end_cycles"] += options.quantum_cycles * (env["quantum_end_cycles"] == now)
+    task = state.task[b, state.slots[b, env["runner"]]]
+    until = now + task["isolated_cycles"] - task["executed_cycles"]
+    if env["arrived"] < env["num_tasks"]:
+        until = min(until, state.task[b, env["arrived"]]["arrival_cycles"])
+    if env["admitted"] - env["finished"] > 1:  # somebody waits in the table
+        until = min(until, env["quantum_end_cycles"])
+    elif env["quantum_end_cycles"] < until:  # renewed silently, to the first end not before
+        behind = until - env["quantum_end_cycles"]
+        quanta = (behind + options.quantum_cycles - 1) // options.quantum_cycles
+        env["quantum_end_cycles"] += quanta * options.quantum_cycles
+    run_for(state, b, until - now)
+    take_arrivals(state, b)

@@ -1,0 +1,101 @@
+"""What stays fixed during a simulation? As a user says it, and as the engine reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
+
+from prema_gym.checks import check_fields, declared, one_of, truth
+from prema_gym.simulator.mechanisms import MECHANISMS
+from prema_gym.simulator.state import NONE
+
+DEFAULT_SLOTS = 16  # the paper's context table holds 16 tasks (fidelity.md, S)
+MAX_SLOTS = 4096  # far beyond any context table; a table of it still takes a third of a megabyte
+
+
+class TokenWait(IntEnum):
+    """Which wait earns tokens at a wake-up; the value is the engine's code."""
+
+    SINCE_WAKEUP = 0  # since the task's last update: independent of how often the scheduler wakes
+    TOTAL = 1  # since it arrived, run time aside
+    SINCE_RUN = 2  # since it last ran
+
+
+TOKEN_WAITS: tuple[str, ...] = tuple(wait.name.lower() for wait in TokenWait)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchedulerOptions:
+    """Points public sources leave open (fidelity.md, "The token policy", "Preemption").
+
+    Attributes:
+        token_wait: Which wait earns tokens at a wake-up: ``since_wakeup`` (default; independent of
+            how often the scheduler wakes), ``total`` or ``since_run``.
+        sticky_drain: Once DRAIN is chosen, ask nothing until the running task has ended, then run
+            the named one. False (default): ask again at the next wake-up.
+    """
+
+    token_wait: str = declared(
+        "since_wakeup", one_of("token_wait", TOKEN_WAITS), help="which wait earns tokens"
+    )
+    sticky_drain: bool = declared(
+        False, truth(), help="after a drain ask nothing until the running task has ended"
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class EngineOptions(NamedTuple):
+    """The same and the rest, as numbers a kernel can read.
+
+    No arrays: handing one to an inlined function costs two atomic reference counts.
+    """
+
+    mechanisms: tuple[int, ...]  # codes in the order of the action space, then NONE
+    num_mechanisms: int  # how many of them count
+    quantum_cycles: int
+    token_wait: int  # a TokenWait
+    sticky_drain: bool
+    oracle: bool  # show true times in place of estimates
+    max_decisions: int  # 0: no limit
+    horizon_cycles: int  # 0: no limit
+    ms_per_cycle: float
+
+
+def engine_options(
+    options: SchedulerOptions,
+    mechanisms: Sequence[str],
+    *,
+    quantum_cycles: int,
+    clock_hz: float,
+    oracle: bool = False,
+    max_decisions: int | None = None,
+    horizon_ms: float | None = None,
+) -> EngineOptions:
+    """Write options as the engine reads them.
+
+    Args:
+        options: Open points of the scheduler.
+        mechanisms: Names, checked, in the order of the action space.
+        quantum_cycles: The scheduler's quantum.
+        clock_hz: Of the NPU.
+        oracle: Show true isolated times in place of estimates.
+        max_decisions: Decisions before truncation; None: no limit.
+        horizon_ms: Time from which on a decision is truncated; None: no limit.
+    """
+    codes = [MECHANISMS.index(name) for name in mechanisms]
+    return EngineOptions(
+        # As long as the table whatever is offered, so that one compiled engine serves all.
+        mechanisms=(*codes, *[NONE] * (len(MECHANISMS) - len(codes))),
+        num_mechanisms=len(codes),
+        quantum_cycles=quantum_cycles,
+        token_wait=TOKEN_WAITS.index(options.token_wait),
+        sticky_drain=options.sticky_drain,
+        oracle=oracle,
+        max_decisions=0 if max_decisions is None else max_decisions,
+        horizon_cycles=0 if horizon_ms is None else max(1, round(horizon_ms * clock_hz / 1e3)),
+        ms_per_cycle=1e3 / clock_hz,
+    )

@@ -1,0 +1,85 @@
+"""What happens at a wake-up, and which one asks the policy? Compiled.
+
+All functions work in place on environment ``b`` of the batch. Times are int64 cycles; tokens are
+floats.
+"""
+
+from __future__ import annotations
+
+from prema_gym.compiled.jit import inlined
+from prema_gym.simulator.clock import run_on, spend, take_arrivals
+from prema_gym.simulator.decisions import dispatch
+from prema_gym.simulator.options import EngineOptions, TokenWait
+from prema_gym.simulator.rules import earliest_slot, waited_cycles
+from prema_gym.simulator.state import ASKING, DONE, IDLE, NONE, TRUNCATED, State
+
+_SINCE_WAKEUP, _TOTAL = int(TokenWait.SINCE_WAKEUP), int(TokenWait.TOTAL)
+
+
+@inlined
+def play_on(state: State, b: int, options: EngineOptions, wake: bool) -> None:
+    """Play on until the policy must be asked, the work is done, or a limit is reached."""
+    env = state.env[b]
+    while True:
+        if wake:
+            _wake(state, b, options)
+            present = env["admitted"] - env["finished"]
+            if present == 0:
+                if env["finished"] == env["num_tasks"]:
+                    env["status"] = DONE
+                    return
+                gap = state.task[b, env["arrived"]]["arrival_cycles"] - env["now_cycles"]
+                spend(state, b, NONE, IDLE, gap)
+                take_arrivals(state, b)
+                continue
+            if present > 1 and env["drain_slot"] == NONE:
+                limit_reached = (
+                    options.max_decisions > 0 and env["decisions"] >= options.max_decisions
+                ) or (options.horizon_cycles > 0 and env["now_cycles"] >= options.horizon_cycles)
+                env["status"] = TRUNCATED if limit_reached else ASKING
+                return
+            if env["runner"] == NONE:
+                slot = env["drain_slot"] if env["drain_slot"] != NONE else earliest_slot(state, b)
+                env["drain_slot"] = NONE
+                wake = dispatch(state, b, options, slot)
+                continue
+        run_on(state, b, options)
+        wake = True
+
+
+@inlined
+def _wake(state: State, b: int, options: EngineOptions) -> None:
+    """Fill free slots from the queue and give waiting tasks their tokens (Algorithm 2)."""
+    env = state.env[b]
+    env["wakeups"] += 1
+    now = env["now_cycles"]
+    if env["admitted"] < env["arrived"]:
+        _admit(state, b)
+    for place in range(env["admitted"] - env["finished"]):
+        slot = state.by_arrival[b, place]
+        task = state.task[b, state.slots[b, slot]]
+        before = task["token_waited_cycles"]
+        waited = waited_cycles(task, now)
+        if options.token_wait == _SINCE_WAKEUP:
+            wait = waited - before
+        elif options.token_wait == _TOTAL:
+            wait = waited
+        else:
+            wait = now - task["stopped_cycles"]
+        # Values are chosen, not ways: who runs is a toss-up to the processor.
+        wait = 0 if slot == env["runner"] else wait
+        task["token"] += task["priority"] * (wait / task["shown_cycles"])
+        task["token_waited_cycles"] = before if slot == env["runner"] else waited
+
+
+@inlined
+def _admit(state: State, b: int) -> None:
+    """Give free slots to tasks of the queue."""
+    env = state.env[b]
+    for slot in range(state.slots.shape[1]):
+        if state.slots[b, slot] == NONE and env["admitted"] < env["arrived"]:
+            place = env["admitted"] - env["finished"]
+            state.slots[b, slot] = env["admitted"]
+            state.by_arrival[b, place] = slot
+            state.task[b, env["admitted"]]["order"] = place
+            env["admitted"] += 1
