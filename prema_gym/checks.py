@@ -10,6 +10,9 @@ A dataclass declares its fields and has them held to it when it is made::
         def __post_init__(self) -> None:
             check_fields(self)
 
+A constraint that many fields share belongs to their type: with ``Size = Annotated[int, whole()]``,
+``columns: Size`` is declared too, and a type checker still knows that it has no default.
+
 Every message reads ``NAME must be WHAT IS ALLOWED, got VALUE``; :func:`prema_gym.errors.located`
 puts the file or section in front. A record is read from a file by :func:`read_record`. Checks of
 several fields together stay where the fields are. Source: ours.
@@ -20,15 +23,19 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from prema_gym.errors import ConfigError, UnknownNameError, located
 
 R = TypeVar("R")
+
+_TRUTH = (bool, np.bool_)
 
 
 @dataclass(frozen=True)
@@ -64,23 +71,28 @@ def _refuse(wrong: bool) -> None:
 
 
 def whole(
-    least: int = 1, most: int | None = None, *, unit: str = "", from_float: bool = False
+    least: int | None = 1,
+    most: int | None = None,
+    *,
+    unit: str = "",
+    from_float: bool = False,
 ) -> Constraint:
     """A whole number, of Python's or NumPy's. A truth value is a slip, not a number.
 
     Args:
-        least: Smallest value allowed.
+        least: Smallest value allowed; None: any.
         most: Largest; None: any.
         unit: Of the number, for the message.
         from_float: Also take a float that is whole, as ``358e9`` is.
     """
 
     def accept(value: object) -> int:
-        _refuse(isinstance(value, bool | np.bool_))
+        _refuse(isinstance(value, _TRUTH))
         if from_float and isinstance(value, float | np.floating) and value.is_integer():
             value = int(value)
         number = operator.index(value)  # type: ignore[arg-type]
-        _refuse(number < least or (most is not None and number > most))
+        _refuse(least is not None and number < least)
+        _refuse(most is not None and number > most)
         return number
 
     of = f" of {unit}" if unit else ""
@@ -100,7 +112,7 @@ def number(
     """
 
     def accept(value: object) -> float:
-        _refuse(isinstance(value, bool | np.bool_ | str | bytes))
+        _refuse(isinstance(value, (*_TRUTH, str, bytes)))
         found = float(value)  # type: ignore[arg-type]
         _refuse(not (math.isfinite(found) and least <= found <= most))
         _refuse(above is not None and not found > above)
@@ -117,21 +129,22 @@ def positive(most: float = math.inf, *, unit: str = "") -> Constraint:
     return number(above=0.0, most=most, unit=unit)
 
 
-def _span(least: float, most: float | None) -> str:
+def _span(least: float | None, most: float | None) -> str:
     """“ from 1 to 16”, “ of at least 1”, “ of at most 16” or nothing."""
-    bounded = most is not None and math.isfinite(most)
-    if math.isfinite(least) and bounded:
-        return f" from {least:g} to {_plain(most)}"
-    if math.isfinite(least):
-        return f" of at least {least:g}"
-    return f" of at most {_plain(most)}" if bounded else ""
+    lower = "" if least is None or math.isinf(least) else _plain(least)
+    upper = "" if most is None or math.isinf(most) else _plain(most)
+    if lower and upper:
+        return f" from {lower} to {upper}"
+    if lower:
+        return f" of at least {lower}"
+    return f" of at most {upper}" if upper else ""
 
 
 def _at_most(most: float) -> str:
     return f" and at most {_plain(most)}" if math.isfinite(most) else ""
 
 
-def _plain(value: float | None) -> str:
+def _plain(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:g}"
 
 
@@ -139,7 +152,7 @@ def truth() -> Constraint:
     """True or false, and nothing that merely counts as one."""
 
     def accept(value: object) -> bool:
-        _refuse(not isinstance(value, bool | np.bool_))
+        _refuse(not isinstance(value, _TRUTH))
         return bool(value)
 
     return Constraint("true or false", accept)
@@ -257,18 +270,45 @@ def declared(
     return field(default=default, metadata=data)
 
 
-def check_fields(record: Any) -> None:  # noqa: ANN401 - any dataclass
+def check_fields(record: object) -> None:
     """Hold the declared fields of a dataclass to their constraints; each is kept in its one form.
 
     Raises:
         ConfigError: A value is not allowed.
-        UnknownNameError: A name is not known.
     """
-    for one in fields(record):
-        constraint = one.metadata.get("constraint")
-        if constraint is not None:
-            kept = constraint.check(one.name, getattr(record, one.name))
-            object.__setattr__(record, one.name, kept)
+    kind: type = type(record)
+    for name, constraint in _declared_by(kind):
+        value = getattr(record, name)
+        kept = constraint.check(name, value)
+        if kept is not value:
+            object.__setattr__(record, name, kept)
+
+
+@cache
+def _declared_by(kind: type) -> tuple[tuple[str, Constraint], ...]:
+    """The constraints of a dataclass's fields, by name: declared on the field or in its type."""
+    found = {one.name: one.metadata.get("constraint") for one in fields(kind)}
+    if not all(found.values()):
+        types = _types_of_fields(kind)
+        found = {name: one or _carried_by(types.get(name)) for name, one in found.items()}
+    return tuple((name, one) for name, one in found.items() if one is not None)
+
+
+def _types_of_fields(kind: type) -> dict[str, object]:
+    """The types of a class's fields, or those of its nearest parent whose names can be looked up.
+
+    A class inside a function, say, may have types that only a type checker can.
+    """
+    for parent in kind.__mro__:
+        with suppress(NameError):
+            return get_type_hints(parent, include_extras=True)
+    return {}
+
+
+def _carried_by(kind: object) -> Constraint | None:
+    """The constraint in ``Annotated[kind, constraint]``, if it is one."""
+    extras = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
+    return next((one for one in extras if isinstance(one, Constraint)), None)
 
 
 def check_keys(
@@ -319,64 +359,6 @@ def damaged(path: Path, error: Exception) -> ConfigError:
 
 
 # What follows goes as its rooms declare their fields.
-
-IntOrPair = int | tuple[int, int]
-"""One size for both directions, or (height, width)."""
-
-Padding = int | tuple[int, int] | tuple[int, int, int, int]
-"""One padding for all sides, (height, width), or (top, left, bottom, right) as ONNX orders it."""
-
-
-def require_name(where: str, name: object, *, field: str = "name") -> None:
-    """Raise ConfigError unless ``name`` is a non-empty string."""
-    if not isinstance(name, str) or not name:
-        raise ConfigError(f"{where}: {field} must be a non-empty string, got {name!r}")
-
-
-def require_int(where: str, field: str, value: object, *, minimum: int = 1) -> int:
-    """Return ``value`` if it is an integer of at least ``minimum``, else raise ConfigError.
-
-    A bool is refused: ``stride=True`` is a slip, not a stride of one.
-    """
-    if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
-        raise ConfigError(f"{where}: {field} must be an integer >= {minimum}, got {value!r}")
-    return value
-
-
-def require_pair(where: str, field: str, value: object, *, minimum: int = 1) -> tuple[int, int]:
-    """Return ``value`` as (height, width); a single integer stands for both.
-
-    Raises:
-        ConfigError: Neither an integer nor two integers, or one below ``minimum``.
-    """
-    if not isinstance(value, tuple):
-        both = require_int(where, field, value, minimum=minimum)
-        return both, both
-    if len(value) != 2:
-        raise ConfigError(f"{where}: {field} must be one integer or (height, width), got {value!r}")
-    height, width = (require_int(where, field, size, minimum=minimum) for size in value)
-    return height, width
-
-
-def require_padding(where: str, value: object) -> tuple[int, int, int, int]:
-    """Return ``value`` as (top, left, bottom, right), each >= 0.
-
-    Raises:
-        ConfigError: Not one, two or four integers, or a negative one.
-    """
-    if isinstance(value, tuple) and len(value) == 4:
-        top, left, bottom, right = (
-            require_int(where, "padding", size, minimum=0) for size in value
-        )
-        return top, left, bottom, right
-    if isinstance(value, tuple) and len(value) != 2:
-        raise ConfigError(
-            f"{where}: padding must be one integer, (height, width) or "
-            f"(top, left, bottom, right), got {value!r}"
-        )
-    height, width = require_pair(where, "padding", value, minimum=0)
-    return height, width, height, width
-
 
 # Annotation of a field → what it is called, and the types that a value may have.
 _KINDS: dict[str, tuple[str, tuple[type, ...]]] = {

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -108,6 +108,45 @@ class Basket:
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+
+Size = Annotated[int, whole()]
+
+
+@dataclass(frozen=True)
+class Crate:
+    rows: Size  # no default, so no `declared`
+    columns: Size = 1
+    label: str = declared("none", text())
+    note: Annotated[str, "for readers"] = ""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+def test_a_type_carries_its_constraint_and_the_field_may_have_no_default() -> None:
+    assert Crate(np.int64(3)) == Crate(3, 1)
+    assert type(Crate(np.int64(3)).rows) is int
+    with pytest.raises(ConfigError, match=r"^rows must be a whole number of at least 1, got 0$"):
+        Crate(0)
+    with pytest.raises(ConfigError, match=r"^columns must be a whole number of at least 1, got 0$"):
+        Crate(1, 0)
+    with pytest.raises(ConfigError, match=r"^label must be a non-empty text, got ''$"):
+        Crate(1, label="")
+    with pytest.raises(TypeError, match="rows"):
+        Crate()  # type: ignore[call-arg]
+
+
+def test_a_type_that_cannot_be_looked_up_does_not_lose_the_parents_constraints() -> None:
+    class Content:
+        pass
+
+    @dataclass(frozen=True)
+    class Full(Crate):
+        content: Content | None = None
+
+    with pytest.raises(ConfigError, match="rows must be"):
+        Full(0)
 
 
 def test_a_record_is_read_with_the_place_of_each_mistake() -> None:

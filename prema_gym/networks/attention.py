@@ -9,12 +9,13 @@ keys and values are the stationary operand and differ for each item of the batch
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from prema_gym.checks import require_int
-from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.checks import one_of
+from prema_gym.errors import ConfigError
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.pointwise import SOFTMAX_OPS
+from prema_gym.networks.sizes import Size
 from prema_gym.networks.tensor import Shape, Tensor
 from prema_gym.networks.work import Gemm, VectorWork, Work
 
@@ -63,21 +64,16 @@ class Attention(Layer):
     keys: Tensor
     values: Tensor
     _: KW_ONLY
-    kind: AttentionKind
+    kind: Annotated[AttentionKind, one_of("kind", get_args(AttentionKind))]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.kind not in get_args(AttentionKind):
-            raise UnknownNameError(
-                "kind", str(self.kind), get_args(AttentionKind), where=self.where
-            )
+    def _check(self) -> None:
         ranks = tuple(len(tensor.shape) for tensor in self.inputs)
         if ranks != (1, 2, 2) or (
             self.query.shape[-1:] != self.keys.shape[-1:]
             or self.keys.shape[:1] != self.values.shape[:1]
         ):
             raise ConfigError(
-                f"{self.where}: needs query (width,), keys (length, width) and values "
+                "inputs must be query (width,), keys (length, width) and values "
                 f"(length, features), got {self.query.shape}, {self.keys.shape}, "
                 f"{self.values.shape}"
             )
@@ -99,7 +95,7 @@ class Attention(Layer):
 
     def work(self, batch: int) -> tuple[Work, ...]:
         """Scores, softmax, context."""
-        self._require_batch(batch)
+        batch = self._checked_batch(batch)
         length, width = self.keys.shape
         if self.kind == "dot":
             return _dot_work(self.name, batch, 1, 1, length, width, self.values.features)
@@ -134,19 +130,15 @@ class SelfAttention(Layer):
 
     input: Tensor
     _: KW_ONLY
-    heads: int
+    heads: Size
     bias: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_int(self.where, "heads", self.heads)
+    def _check(self) -> None:
         if len(self.input.shape) != 2:
-            raise ConfigError(
-                f"{self.where}: input must be (length, features), got {self.input.shape}"
-            )
+            raise ConfigError(f"input must be (length, features), got {self.input.shape}")
         if self.input.features % self.heads:
             raise ConfigError(
-                f"{self.where}: heads={self.heads} must divide the {self.input.features} features"
+                f"heads must divide the {self.input.features} features, got {self.heads}"
             )
 
     @property
@@ -167,7 +159,8 @@ class SelfAttention(Layer):
     def work(self, batch: int) -> tuple[Work, ...]:
         """Projection, scores, softmax, context, output projection."""
         length, features = self.input.shape
-        places = self._require_batch(batch) * length
+        batch = self._checked_batch(batch)
+        places = batch * length
         width = features // self.heads
         return (
             Gemm(f"{self.name}/qkv", places, features, 3 * features),

@@ -9,34 +9,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
-from prema_gym.checks import (
-    IntOrPair,
-    Padding,
-    require_int,
-    require_padding,
-    require_pair,
-)
+from prema_gym.checks import optional, whole
 from prema_gym.errors import ConfigError
 from prema_gym.networks.layers import Layer
+from prema_gym.networks.sizes import IntOrPair, Padding, Pair, Size, as_pair, as_quad, pair_of
 from prema_gym.networks.tensor import Shape, Tensor
 from prema_gym.networks.work import Gemm, VectorWork, Work
 
 
-def _require_map(layer: Layer, tensor: Tensor) -> None:
+def _check_map(tensor: Tensor) -> None:
     if len(tensor.shape) != 3:
-        raise ConfigError(
-            f"{layer.where}: input must be (channels, height, width), got {tensor.shape}"
-        )
+        raise ConfigError(f"input must be (channels, height, width), got {tensor.shape}")
 
 
 def _window_positions(
-    where: str, size: int, window: int, stride: int, padding: tuple[int, int], *, ceil: bool = False
+    size: int, window: int, stride: int, padding: tuple[int, int], *, ceil: bool = False
 ) -> int:
     """How many places a window takes along one axis of ``size`` pixels.
 
     Args:
-        where: Who asks, for the message.
         size: Pixels of the axis.
         window: Pixels the window spans (dilation included).
         stride: Pixels between two places.
@@ -51,8 +44,7 @@ def _window_positions(
     room = size + before + after - window
     if room < 0:
         raise ConfigError(
-            f"{where}: a window of {window} does not fit into {size} pixels padded by "
-            f"{before} and {after}"
+            f"a window of {window} does not fit into {size} pixels padded by {before} and {after}"
         )
     if not ceil:
         return room // stride + 1
@@ -84,28 +76,21 @@ class Conv2d(Layer):
 
     input: Tensor
     _: KW_ONLY
-    out_channels: int
-    kernel: IntOrPair
-    stride: IntOrPair = 1
+    out_channels: Size
+    kernel: Pair
+    stride: Pair = 1
     padding: Padding = 0
-    dilation: IntOrPair = 1
-    groups: int = 1
+    dilation: Pair = 1
+    groups: Size = 1
     bias: bool = True
     batch_norm: bool = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _require_map(self, self.input)
-        require_int(self.where, "out_channels", self.out_channels)
-        require_int(self.where, "groups", self.groups)
-        # One spelling for each meaning, so that equal layers compare equal.
-        for field in ("kernel", "stride", "dilation"):
-            object.__setattr__(self, field, require_pair(self.where, field, getattr(self, field)))
-        object.__setattr__(self, "padding", require_padding(self.where, self.padding))
+    def _check(self) -> None:
+        _check_map(self.input)
         if self.in_channels % self.groups or self.out_channels % self.groups:
             raise ConfigError(
-                f"{self.where}: groups={self.groups} must divide the {self.in_channels} input "
-                f"and the {self.out_channels} output channels"
+                f"groups must divide the {self.in_channels} input and the {self.out_channels} "
+                f"output channels, got {self.groups}"
             )
         _ = self.output_shape  # the window fits, or this raises
 
@@ -128,21 +113,21 @@ class Conv2d(Layer):
     def output_shape(self) -> Shape:
         """(out_channels, height, width) of the result."""
         _, height, width = self.input.shape
-        kernel_h, kernel_w = require_pair(self.where, "kernel", self.kernel)
-        stride_h, stride_w = require_pair(self.where, "stride", self.stride)
-        dilation_h, dilation_w = require_pair(self.where, "dilation", self.dilation)
-        top, left, bottom, right = require_padding(self.where, self.padding)
+        kernel_h, kernel_w = as_pair(self.kernel)
+        stride_h, stride_w = as_pair(self.stride)
+        dilation_h, dilation_w = as_pair(self.dilation)
+        top, left, bottom, right = as_quad(self.padding)
         span_h = dilation_h * (kernel_h - 1) + 1
         span_w = dilation_w * (kernel_w - 1) + 1
         return (
             self.out_channels,
-            _window_positions(self.where, height, span_h, stride_h, (top, bottom)),
-            _window_positions(self.where, width, span_w, stride_w, (left, right)),
+            _window_positions(height, span_h, stride_h, (top, bottom)),
+            _window_positions(width, span_w, stride_w, (left, right)),
         )
 
     @property
     def _taps(self) -> int:
-        return math.prod(require_pair(self.where, "kernel", self.kernel))
+        return math.prod(as_pair(self.kernel))
 
     @property
     def _filter_elements(self) -> int:
@@ -162,7 +147,8 @@ class Conv2d(Layer):
     def work(self, batch: int) -> tuple[Work, ...]:
         """A GEMM per group, or vector work if depthwise."""
         channels, height, width = self.output_shape
-        pixels = self._require_batch(batch) * height * width
+        batch = self._checked_batch(batch)
+        pixels = batch * height * width
         if self.is_depthwise:
             # Filters are read once for the whole batch.
             read = batch * self.input.elements + self._filter_elements
@@ -191,23 +177,21 @@ class Pool2d(Layer):
 
     input: Tensor
     _: KW_ONLY
-    kernel: IntOrPair | None = None
-    stride: IntOrPair = 1
+    kernel: Annotated[IntOrPair | None, optional(pair_of(whole()))] = None
+    stride: Pair = 1
     padding: Padding = 0
     ceil_mode: bool = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _require_map(self, self.input)
-        whole = (self.input.shape[1], self.input.shape[2])
-        kernel = whole if self.kernel is None else require_pair(self.where, "kernel", self.kernel)
-        padding = require_padding(self.where, self.padding)
-        object.__setattr__(self, "kernel", kernel)
-        object.__setattr__(self, "stride", require_pair(self.where, "stride", self.stride))
-        object.__setattr__(self, "padding", padding)
+    def _check(self) -> None:
+        _check_map(self.input)
+        height, width = self._window
+        object.__setattr__(self, "kernel", (height, width))
+        top, left, bottom, right = as_quad(self.padding)
         # A window wholly inside the padding would have nothing to pool.
-        if max(padding[0], padding[2]) >= kernel[0] or max(padding[1], padding[3]) >= kernel[1]:
-            raise ConfigError(f"{self.where}: padding {padding} must be smaller than {kernel}")
+        if max(top, bottom) >= height or max(left, right) >= width:
+            raise ConfigError(
+                f"padding must be smaller than the kernel, got {self.padding} and {self.kernel}"
+            )
         _ = self.output_shape  # the window fits, or this raises
 
     @property
@@ -216,22 +200,27 @@ class Pool2d(Layer):
         return (self.input,)
 
     @property
+    def _window(self) -> tuple[int, int]:
+        _, height, width = self.input.shape
+        return (height, width) if self.kernel is None else as_pair(self.kernel)
+
+    @property
     def output_shape(self) -> Shape:
         """(channels, height, width) of the result."""
         channels, height, width = self.input.shape
-        kernel_h, kernel_w = require_pair(self.where, "kernel", self.kernel)
-        stride_h, stride_w = require_pair(self.where, "stride", self.stride)
-        top, left, bottom, right = require_padding(self.where, self.padding)
+        kernel_h, kernel_w = self._window
+        stride_h, stride_w = as_pair(self.stride)
+        top, left, bottom, right = as_quad(self.padding)
         ceil = self.ceil_mode
         return (
             channels,
-            _window_positions(self.where, height, kernel_h, stride_h, (top, bottom), ceil=ceil),
-            _window_positions(self.where, width, kernel_w, stride_w, (left, right), ceil=ceil),
+            _window_positions(height, kernel_h, stride_h, (top, bottom), ceil=ceil),
+            _window_positions(width, kernel_w, stride_w, (left, right), ceil=ceil),
         )
 
     def work(self, batch: int) -> tuple[Work, ...]:
         """One op per window element; the map is read once."""
-        self._require_batch(batch)
-        taps = math.prod(require_pair(self.where, "kernel", self.kernel))
+        batch = self._checked_batch(batch)
+        taps = math.prod(self._window)
         elements = batch * self.output.elements
         return (VectorWork(self.name, elements, taps, batch * self.input.elements),)

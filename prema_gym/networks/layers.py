@@ -17,32 +17,41 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass
 
-from prema_gym.checks import require_int, require_name
-from prema_gym.errors import ConfigError
-from prema_gym.networks.tensor import Shape, Source, Tensor
+from prema_gym.checks import check_fields, instance, whole
+from prema_gym.errors import ConfigError, located
+from prema_gym.networks.sizes import Name, Size
+from prema_gym.networks.tensor import Producer, Shape, Tensor
 from prema_gym.networks.work import Gemm, VectorWork, Work
 
 __all__ = ["Embedding", "Gemm", "Layer", "Linear", "VectorWork", "Work"]
+
+
+_INPUT = instance(Tensor, "a Tensor (wrap a shape as Tensor((…,)))")
+_BATCH = whole()
 
 
 @dataclass(frozen=True)
 class Layer(ABC):
     """Base of all layers: immutable, hashable and picklable.
 
+    A layer is checked when it is made: its fields, its inputs, and then what it adds to
+    :meth:`_check`; messages begin with what and who it is.
+
     Attributes:
         name: Unique within its network.
     """
 
-    name: str
+    name: Name
 
     def __post_init__(self) -> None:
-        require_name(type(self).__name__, self.name)
-        for tensor in self.inputs:
-            if not isinstance(tensor, Tensor):
-                raise ConfigError(
-                    f"{self.where}: an input must be a Tensor, got {tensor!r}; "
-                    "wrap a shape as Tensor((…,))"
-                )
+        with located(self.where):
+            check_fields(self)
+            for tensor in self.inputs:
+                _INPUT.check("an input", tensor)
+            self._check()
+
+    def _check(self) -> None:  # noqa: B027 - most layers have nothing to add
+        """Raise ConfigError if the fields, each right for itself, do not fit together."""
 
     @property
     def where(self) -> str:
@@ -70,7 +79,7 @@ class Layer(ABC):
     @property
     def output(self) -> Tensor:
         """The result, as the next layer's input."""
-        return Tensor(self.output_shape, (Source(self.name, self.output_shape),))
+        return Tensor(self.output_shape, (Producer(self.name, self.output_shape),))
 
     @property
     def macs(self) -> int:
@@ -82,8 +91,9 @@ class Layer(ABC):
         """Number of trained parameters."""
         return 0
 
-    def _require_batch(self, batch: int) -> int:
-        return require_int(self.where, "batch", batch)
+    def _checked_batch(self, batch: int) -> int:
+        with located(self.where):
+            return int(_BATCH.check("batch", batch))
 
 
 @dataclass(frozen=True)
@@ -103,15 +113,13 @@ class Linear(Layer):
 
     input: Tensor
     _: KW_ONLY
-    out_features: int
+    out_features: Size
     bias: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_int(self.where, "out_features", self.out_features)
+    def _check(self) -> None:
         if len(self.input.shape) not in (1, 2):
             raise ConfigError(
-                f"{self.where}: input must be (features,) or (length, features), "
+                "input must be (features,) or (length, features), "
                 f"got {self.input.shape}; flatten a map first"
             )
 
@@ -133,7 +141,7 @@ class Linear(Layer):
     def work(self, batch: int) -> tuple[Work, ...]:
         """One GEMM."""
         places = math.prod(self.input.shape[:-1])
-        rows = self._require_batch(batch) * places
+        rows = self._checked_batch(batch) * places
         return (Gemm(self.name, rows, self.input.features, self.out_features),)
 
 
@@ -154,17 +162,13 @@ class Embedding(Layer):
 
     input: Tensor
     _: KW_ONLY
-    vocabulary: int
-    features: int
+    vocabulary: Size
+    features: Size
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_int(self.where, "vocabulary", self.vocabulary)
-        require_int(self.where, "features", self.features)
+    def _check(self) -> None:
         if len(self.input.shape) > 1:
             raise ConfigError(
-                f"{self.where}: input must be one token () or tokens (length,), "
-                f"got {self.input.shape}"
+                f"input must be one token () or tokens (length,), got {self.input.shape}"
             )
 
     @property
@@ -184,5 +188,5 @@ class Embedding(Layer):
 
     def work(self, batch: int) -> tuple[Work, ...]:
         """One copy of the rows found."""
-        elements = self._require_batch(batch) * self.output.elements
+        elements = self._checked_batch(batch) * self.output.elements
         return (VectorWork(self.name, elements, 1, elements),)

@@ -9,15 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from prema_gym.checks import require_int, require_name
-from prema_gym.errors import ConfigError
+from prema_gym.checks import Constraint, check_fields, optional, whole
+from prema_gym.errors import ConfigError, located
 from prema_gym.networks.layers import Layer
+from prema_gym.networks.sizes import Name
 from prema_gym.networks.tensor import Shape, Tensor
 
 Repeat = int | Literal["output"]
 """How often a phase runs: a number, or once per output step."""
+
+_LENGTH = whole()
+
+
+def _repeat() -> Constraint:
+    return Constraint(
+        f"{_LENGTH.allowed}, or 'output'",
+        lambda value: value if value == "output" else _LENGTH.accept(value),
+    )
+
+
+def _lengths() -> Constraint:
+    def accept(value: object) -> tuple[int, int]:
+        shortest, longest = map(_LENGTH.accept, value)  # type: ignore[call-overload]
+        if shortest > longest:
+            raise ValueError
+        return shortest, longest
+
+    return Constraint(f"(shortest, longest), each {_LENGTH.allowed}", accept)
 
 
 @dataclass(frozen=True)
@@ -33,13 +53,13 @@ class Phase:
     """
 
     layers: tuple[Layer, ...]
-    repeat: Repeat = 1
+    repeat: Annotated[Repeat, _repeat()] = 1
 
     def __post_init__(self) -> None:
-        if not self.layers:
-            raise ConfigError("phase: at least one layer is needed, got none")
-        if self.repeat != "output":
-            require_int("phase", "repeat (unless it is 'output')", self.repeat)
+        with located("phase"):
+            check_fields(self)
+            if not self.layers:
+                raise ConfigError("layers must be at least one, got none")
 
     def steps(self, output_length: int) -> int:
         """How often the phase runs for a task with ``output_length`` output steps."""
@@ -84,21 +104,22 @@ class Network:
         ConfigError: A field is empty, or the lengths are not 1 <= shortest <= longest.
     """
 
-    name: str
-    title: str
-    source: str
-    domain: str
+    name: Name
+    title: Name
+    source: Name
+    domain: Name
     build: Build
-    input_unit: str = "image"
-    input_lengths: tuple[int, int] | None = None
+    input_unit: Name = "image"
+    input_lengths: Annotated[tuple[int, int] | None, optional(_lengths())] = None
 
     def __post_init__(self) -> None:
-        for field in ("name", "title", "source", "domain", "input_unit"):
-            require_name(f"network {self.name!r}", getattr(self, field), field=field)
-        if self.input_lengths is not None:
-            shortest, longest = self.input_lengths
-            require_int(f"network {self.name!r}", "shortest input", shortest)
-            require_int(f"network {self.name!r}", "longest input", longest, minimum=shortest)
+        with located(self.where):
+            check_fields(self)
+
+    @property
+    def where(self) -> str:
+        """How error messages call this network."""
+        return f"network {self.name!r}"
 
     @classmethod
     def from_layers(
@@ -147,7 +168,9 @@ class Network:
         Raises:
             ConfigError: The length is not a positive integer.
         """
-        return self.build(require_int(f"network {self.name!r}", "input_length", input_length))
+        with located(self.where):
+            length = _LENGTH.check("input_length", input_length)
+        return self.build(length)
 
     def macs(self, *, input_length: int = 1, output_length: int = 1) -> int:
         """Multiply-accumulates of one inference at batch 1.
@@ -159,9 +182,10 @@ class Network:
         Raises:
             ConfigError: A length is not a positive integer.
         """
-        require_int(f"network {self.name!r}", "output_length", output_length)
+        with located(self.where):
+            steps = int(_LENGTH.check("output_length", output_length))
         return sum(
-            phase.steps(output_length) * layer.macs
+            phase.steps(steps) * layer.macs
             for phase in self.phases(input_length)
             for layer in phase.layers
         )
@@ -188,8 +212,8 @@ def check_wiring(phases: Iterable[Phase]) -> None:
     """Raise ConfigError unless every layer reads what the layers before it, or itself, give.
 
     Raises:
-        ConfigError: Two layers share a name, a source is no layer of the network, or a source's
-            shape is not its layer's output shape.
+        ConfigError: Two layers share a name, a tensor's producer is no layer of the network, or
+            does not give the shape that is expected of it.
     """
     shapes: dict[str, Shape] = {}
     layers = [layer for phase in phases for layer in phase.layers]
@@ -198,11 +222,11 @@ def check_wiring(phases: Iterable[Phase]) -> None:
             raise ConfigError(f"network: two layers are named {layer.name!r}")
         shapes[layer.name] = layer.output_shape
     for layer in layers:
-        for source in (source for tensor in layer.inputs for source in tensor.sources):
-            if source.layer not in shapes:
-                raise ConfigError(f"{layer.where}: reads {source.layer!r}, which is no layer here")
-            if source.shape != shapes[source.layer]:
+        for layer_read, shape in (one for tensor in layer.inputs for one in tensor.producers):
+            if layer_read not in shapes:
+                raise ConfigError(f"{layer.where}: reads {layer_read!r}, which is no layer here")
+            if shape != shapes[layer_read]:
                 raise ConfigError(
-                    f"{layer.where}: expects {source.shape} from {source.layer!r}, "
-                    f"which gives {shapes[source.layer]}"
+                    f"{layer.where}: expects {shape} from {layer_read!r}, "
+                    f"which gives {shapes[layer_read]}"
                 )

@@ -7,11 +7,12 @@ lookup that the definition needs; fusing does better nowhere, so these are minim
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from prema_gym.checks import require_int
-from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.checks import instance, list_of, one_of, whole
+from prema_gym.errors import ConfigError
 from prema_gym.networks.layers import Layer
+from prema_gym.networks.sizes import Size
 from prema_gym.networks.tensor import Shape, Tensor
 from prema_gym.networks.work import VectorWork, Work
 
@@ -39,18 +40,12 @@ class Elementwise(Layer):
         ConfigError: No operand, or shapes differ.
     """
 
-    operands: tuple[Tensor, ...]
+    operands: Annotated[tuple[Tensor, ...], list_of(instance(Tensor, "a Tensor"), distinct=False)]
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.operands, tuple) or not self.operands:
-            raise ConfigError(
-                f"{self.where}: operands must be a tuple of at least one Tensor, "
-                f"got {self.operands!r}"
-            )
-        super().__post_init__()
+    def _check(self) -> None:
         if len({tensor.shape for tensor in self.operands}) > 1:
             shapes = ", ".join(str(tensor.shape) for tensor in self.operands)
-            raise ConfigError(f"{self.where}: operands must have one shape, got {shapes}")
+            raise ConfigError(f"operands must have one shape, got {shapes}")
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -64,7 +59,7 @@ class Elementwise(Layer):
 
     def work(self, batch: int) -> tuple[Work, ...]:
         """One pass over all operands."""
-        elements = self._require_batch(batch) * self.output.elements
+        elements = self._checked_batch(batch) * self.output.elements
         operands = len(self.operands)
         return (VectorWork(self.name, elements, max(operands - 1, 1), operands * elements),)
 
@@ -85,15 +80,12 @@ class Maxout(Layer):
 
     input: Tensor
     _: KW_ONLY
-    pieces: int = 2
+    pieces: Annotated[int, whole(2)] = 2
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_int(self.where, "pieces", self.pieces, minimum=2)
+    def _check(self) -> None:
         if len(self.input.shape) != 1 or self.input.features % self.pieces:
             raise ConfigError(
-                f"{self.where}: input must be a vector that {self.pieces} pieces divide, "
-                f"got {self.input.shape}"
+                f"input must be a vector that {self.pieces} pieces divide, got {self.input.shape}"
             )
 
     @property
@@ -108,7 +100,7 @@ class Maxout(Layer):
 
     def work(self, batch: int) -> tuple[Work, ...]:
         """``pieces`` − 1 comparisons per result."""
-        elements = self._require_batch(batch) * self.output.elements
+        elements = self._checked_batch(batch) * self.output.elements
         return (VectorWork(self.name, elements, self.pieces - 1, self.pieces * elements),)
 
 
@@ -130,18 +122,12 @@ class Normalization(Layer):
 
     input: Tensor
     _: KW_ONLY
-    kind: NormalizationKind
-    window: int = 5
+    kind: Annotated[NormalizationKind, one_of("kind", get_args(NormalizationKind))]
+    window: Size = 5
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.kind not in get_args(NormalizationKind):
-            raise UnknownNameError(
-                "kind", str(self.kind), get_args(NormalizationKind), where=self.where
-            )
-        require_int(self.where, "window", self.window)
+    def _check(self) -> None:
         if not self.input.shape:
-            raise ConfigError(f"{self.where}: a single token cannot be normalised")
+            raise ConfigError("a single token cannot be normalised")
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -168,7 +154,7 @@ class Normalization(Layer):
 
     def work(self, batch: int) -> tuple[Work, ...]:
         """One pass over the tensor and the parameters."""
-        elements = self._require_batch(batch) * self.input.elements
+        elements = self._checked_batch(batch) * self.input.elements
         return (VectorWork(self.name, elements, self._ops_per_element, elements + self.weights),)
 
 
@@ -185,10 +171,9 @@ class Softmax(Layer):
 
     input: Tensor
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _check(self) -> None:
         if not self.input.shape:
-            raise ConfigError(f"{self.where}: a single token has no softmax")
+            raise ConfigError("a single token has no softmax")
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -202,5 +187,5 @@ class Softmax(Layer):
 
     def work(self, batch: int) -> tuple[Work, ...]:
         """Five ops per element."""
-        elements = self._require_batch(batch) * self.input.elements
+        elements = self._checked_batch(batch) * self.input.elements
         return (VectorWork(self.name, elements, SOFTMAX_OPS, elements),)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from prema_gym.checks import require_int
 from prema_gym.errors import ConfigError
 from prema_gym.networks.layers import Layer
+from prema_gym.networks.sizes import Size
 from prema_gym.networks.tensor import Shape, Tensor
 from prema_gym.networks.work import Gemm, VectorWork, Work
 
@@ -23,16 +23,12 @@ class _Cell(Layer):
 
     input: Tensor
     _: KW_ONLY
-    hidden: int
+    hidden: Size
     bias: bool = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_int(self.where, "hidden", self.hidden)
+    def _check(self) -> None:
         if len(self.input.shape) != 1:
-            raise ConfigError(
-                f"{self.where}: input must be one step's (features,), got {self.input.shape}"
-            )
+            raise ConfigError(f"input must be one step's (features,), got {self.input.shape}")
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -76,7 +72,8 @@ class LSTMCell(_Cell):
 
     def work(self, batch: int) -> tuple[Work, ...]:
         """The gates' GEMM, then the new states."""
-        units = self._require_batch(batch) * self.hidden
+        batch = self._checked_batch(batch)
+        units = batch * self.hidden
         return (
             Gemm(f"{self.name}/gates", batch, self._depth, 4 * self.hidden),
             VectorWork(f"{self.name}/state", 2 * units, 2, 5 * units),
@@ -107,7 +104,8 @@ class GRUCell(_Cell):
 
     def work(self, batch: int) -> tuple[Work, ...]:
         """Gates, reset state, candidate, new state."""
-        units = self._require_batch(batch) * self.hidden
+        batch = self._checked_batch(batch)
+        units = batch * self.hidden
         return (
             Gemm(f"{self.name}/gates", batch, self._depth, 2 * self.hidden),
             VectorWork(f"{self.name}/reset", units, 1, 2 * units),

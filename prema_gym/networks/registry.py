@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 
-from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.errors import ConfigError, UnknownNameError, located
 from prema_gym.networks.importers import is_file, read_network
 from prema_gym.networks.network import Network, check_wiring
 from prema_gym.networks.zoo import ZOO
@@ -95,11 +95,8 @@ def register(network: Network) -> None:
         if _NETWORKS[name] == network:
             return
         raise ConfigError(f"network {name!r}: the name is taken; choose another one")
-    try:
+    with located(network.where):
         check_wiring(network.phases())
-    except ConfigError as error:
-        error.args = (f"network {name!r}: {error}",)
-        raise
     if network.has_output_steps and not network.is_recurrent:
         raise ConfigError(
             f"network {name!r}: has output steps, so give its input_lengths; (1, 1) for an input "

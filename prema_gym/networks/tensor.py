@@ -3,27 +3,38 @@
 Shapes leave the batch out: ``(channels, height, width)`` for a map, ``(features,)`` for a vector,
 ``(length, features)`` for a sequence, ``()`` for one token. A layer takes its input's shape from
 the tensor it is given, so a network built from tensors fits together by construction, and the
-recorded sources let :func:`prema_gym.networks.network.check_wiring` prove it afterwards.
+recorded producers let :func:`prema_gym.networks.network.check_wiring` prove it afterwards.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from prema_gym.checks import require_int
-from prema_gym.errors import ConfigError
+from prema_gym.checks import Constraint, check_fields, whole
+from prema_gym.errors import ConfigError, located
 
 Shape = tuple[int, ...]
 """Sizes of one item, without the batch axis."""
 
 
-class Source(NamedTuple):
+class Producer(NamedTuple):
     """A layer that a tensor's elements come from, and the output shape it is expected to have."""
 
     layer: str
     shape: Shape
+
+
+def _shape() -> Constraint:
+    size = whole()
+
+    def accept(value: object) -> Shape:
+        if not isinstance(value, tuple):
+            raise TypeError
+        return tuple(map(size.accept, value))
+
+    return Constraint(f"a tuple, each {size.allowed}", accept)
 
 
 @dataclass(frozen=True)
@@ -35,21 +46,19 @@ class Tensor:
 
     Attributes:
         shape: Sizes without the batch axis; ``()`` is one token.
-        sources: The layers whose results it is made of, in the order they are joined. A layer that
-            is read twice is there twice; elements from outside the network are not listed.
+        producers: The layers whose results it is made of, in the order they are joined. A layer
+            that is read twice is there twice; elements from outside the network are not listed.
 
     Raises:
         ConfigError: The shape is not a tuple of positive integers.
     """
 
-    shape: Shape
-    sources: tuple[Source, ...] = ()
+    shape: Annotated[Shape, _shape()]
+    producers: tuple[Producer, ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.shape, tuple):
-            raise ConfigError(f"tensor: shape must be a tuple of integers, got {self.shape!r}")
-        for size in self.shape:
-            require_int("tensor", "each size of the shape", size)
+        with located("tensor"):
+            check_fields(self)
 
     @classmethod
     def before(cls, layer: str, shape: Shape) -> Tensor:
@@ -57,7 +66,7 @@ class Tensor:
 
         Its shape is a promise, kept when the wiring is checked.
         """
-        return cls(shape, (Source(layer, shape),))
+        return cls(shape, (Producer(layer, shape),))
 
     @property
     def elements(self) -> int:
@@ -77,7 +86,7 @@ class Tensor:
 
     def flatten(self) -> Tensor:
         """The same elements as one vector; costs nothing."""
-        return Tensor((self.elements,), self.sources)
+        return Tensor((self.elements,), self.producers)
 
     def over_time(self, length: int) -> Tensor:
         """A vector of one time step, collected over ``length`` steps; costs nothing.
@@ -87,7 +96,7 @@ class Tensor:
         """
         if len(self.shape) != 1:
             raise ConfigError(f"tensor: only a vector repeats over time, got shape {self.shape}")
-        return Tensor((length, *self.shape), self.sources)
+        return Tensor((length, *self.shape), self.producers)
 
 
 def concat(*tensors: Tensor) -> Tensor:
@@ -104,5 +113,5 @@ def concat(*tensors: Tensor) -> Tensor:
     if any(not tensor.shape or tensor.shape[1:] != rest for tensor in tensors):
         shapes = ", ".join(str(tensor.shape) for tensor in tensors)
         raise ConfigError(f"concat: shapes may differ only in the first axis, got {shapes}")
-    sources = tuple(source for tensor in tensors for source in tensor.sources)
-    return Tensor((sum(tensor.shape[0] for tensor in tensors), *rest), sources)
+    producers = tuple(producer for tensor in tensors for producer in tensor.producers)
+    return Tensor((sum(tensor.shape[0] for tensor in tensors), *rest), producers)

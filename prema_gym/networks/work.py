@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prema_gym.checks import require_int, require_name
+from prema_gym.checks import check_fields
+from prema_gym.errors import located
+from prema_gym.networks.sizes import Name, Size, SizeOrZero
 
 
 @dataclass(frozen=True)
@@ -31,16 +33,15 @@ class Gemm:
         ConfigError: A size is not a positive integer.
     """
 
-    name: str
-    m: int
-    k: int
-    n: int
-    count: int = 1
+    name: Name
+    m: Size
+    k: Size
+    n: Size
+    count: Size = 1
 
     def __post_init__(self) -> None:
-        require_name("gemm", self.name)
-        for field in ("m", "k", "n", "count"):
-            require_int(f"gemm {self.name!r}", field, getattr(self, field))
+        with located(f"gemm {self.name!r}"):
+            check_fields(self)
 
     @property
     def macs(self) -> int:
@@ -81,17 +82,15 @@ class VectorWork:
         ConfigError: A size is not an integer in its range.
     """
 
-    name: str
-    elements: int
-    ops_per_element: int
-    input_elements: int
-    count: int = 1
+    name: Name
+    elements: Size
+    ops_per_element: Size
+    input_elements: SizeOrZero
+    count: Size = 1
 
     def __post_init__(self) -> None:
-        require_name("vector work", self.name)
-        for field in ("elements", "ops_per_element", "count"):
-            require_int(f"vector work {self.name!r}", field, getattr(self, field))
-        require_int(f"vector work {self.name!r}", "input_elements", self.input_elements, minimum=0)
+        with located(f"vector work {self.name!r}"):
+            check_fields(self)
 
     @property
     def ops(self) -> int:

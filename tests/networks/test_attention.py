@@ -73,14 +73,14 @@ def test_attention_grows_linearly_with_the_sequence(kind: str) -> None:
     ],
 )
 def test_shapes_that_do_not_fit_are_named(query: Any, keys: Any, values: Any) -> None:
-    with pytest.raises(ConfigError, match=r"^Attention 'a': needs query \(width,\)"):
+    with pytest.raises(ConfigError, match=r"^Attention 'a': inputs must be query \(width,\)"):
         Attention("a", Tensor(query), Tensor(keys), Tensor(values), kind="dot")
 
 
 def test_bad_options_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'additive'"):
         attention("aditive")
-    with pytest.raises(ConfigError, match="heads=3 must divide the 8 features"):
+    with pytest.raises(ConfigError, match="heads must divide the 8 features, got 3"):
         SelfAttention("s", Tensor((5, 8)), heads=3)
     with pytest.raises(ConfigError, match=r"input must be \(length, features\)"):
         SelfAttention("s", Tensor((8,)), heads=2)

@@ -76,20 +76,32 @@ def test_one_meaning_compares_equal_however_it_is_written() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"groups": 2}, "groups=2 must divide the 3 input and the 4 output channels"),
-        ({"shape": (4, 8, 8), "groups": 4, "out_channels": 6}, "groups=4 must divide the 4 input"),
-        ({"groups": 0}, "groups must be an integer >= 1, got 0"),
-        ({"stride": -1}, "stride must be an integer >= 1, got -1"),
-        ({"stride": 0}, "stride must be an integer >= 1, got 0"),
-        ({"stride": (1, 2, 3)}, r"stride must be one integer or \(height, width\)"),
+        ({"groups": 2}, "groups must divide the 3 input and the 4 output channels, got 2"),
+        (
+            {"shape": (4, 8, 8), "groups": 4, "out_channels": 6},
+            "groups must divide the 4 input and the 6 output channels, got 4",
+        ),
+        ({"groups": 0}, "groups must be a whole number of at least 1, got 0"),
+        ({"stride": -1}, "stride must be a whole number of at least 1, .*got -1"),
+        ({"stride": 0}, "stride must be a whole number of at least 1, .*got 0"),
+        (
+            {"stride": (1, 2, 3)},
+            r"stride must be a whole .*, or \(height, width\) of such, got \(1, 2, 3\)",
+        ),
         ({"kernel": 9}, "a window of 9 does not fit into 8 pixels padded by 0 and 0"),
         ({"kernel": 5, "dilation": 3}, "a window of 13 does not fit into 8 pixels"),
-        ({"kernel": 2.5}, "kernel must be an integer >= 1, got 2.5"),
-        ({"padding": -1}, "padding must be an integer >= 0, got -1"),
-        ({"padding": (1, 2, 3)}, r"padding must be one integer, .* got \(1, 2, 3\)"),
-        ({"padding": (1, 1, 1, -2)}, "padding must be an integer >= 0, got -2"),
-        ({"dilation": 0}, "dilation must be an integer >= 1, got 0"),
-        ({"out_channels": 0}, "out_channels must be an integer >= 1, got 0"),
+        ({"kernel": 2.5}, "kernel must be a whole number of at least 1, .*got 2.5"),
+        ({"padding": -1}, "padding must be a whole number of at least 0, .*got -1"),
+        (
+            {"padding": (1, 2, 3)},
+            r"padding must be .* \(top, left, bottom, right\) of such, got \(1, 2, 3\)",
+        ),
+        (
+            {"padding": (1, 1, 1, -2)},
+            r"padding must be a whole number of at least 0, .*got \(1, 1, 1, -2\)",
+        ),
+        ({"dilation": 0}, "dilation must be a whole number of at least 1, .*got 0"),
+        ({"out_channels": 0}, "out_channels must be a whole number of at least 1, got 0"),
         ({"shape": (3, 8)}, r"input must be \(channels, height, width\), got \(3, 8\)"),
     ],
 )
@@ -190,9 +202,9 @@ def test_rounded_up_pooling_agrees_with_counting_windows(
     ("options", "message"),
     [
         ({"kernel": 5}, "a window of 5 does not fit into 4 pixels padded by 0 and 0"),
-        ({"kernel": 2, "padding": 2}, "must be smaller than"),
-        ({"kernel": 2, "stride": -2}, "stride must be an integer >= 1, got -2"),
-        ({"kernel": 0}, "kernel must be an integer >= 1, got 0"),
+        ({"kernel": 2, "padding": 2}, "padding must be smaller than the kernel"),
+        ({"kernel": 2, "stride": -2}, "stride must be a whole number of at least 1, .*got -2"),
+        ({"kernel": 0}, "kernel must be a whole number of at least 1, .*got 0"),
     ],
 )
 def test_bad_pooling_gives_one_line(options: dict[str, Any], message: str) -> None:

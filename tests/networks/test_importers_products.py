@@ -28,11 +28,15 @@ def test_a_repeated_layer_is_the_layer_at_a_larger_batch() -> None:
 
 
 def test_sizes_must_be_positive() -> None:
-    with pytest.raises(ConfigError, match="Product 'p': depth must be an integer >= 1, got 0"):
+    with pytest.raises(
+        ConfigError, match="Product 'p': depth must be a whole number of at least 1, got 0"
+    ):
         Product("p", rows=1, depth=0, columns=1)
-    with pytest.raises(ConfigError, match="Repeated 'p': items must be an integer >= 1, got 0"):
+    with pytest.raises(
+        ConfigError, match="Repeated 'p': items must be a whole number of at least 1, got 0"
+    ):
         Repeated("p", Product("p", rows=1, depth=1, columns=1), 0)
-    with pytest.raises(ConfigError, match="batch must be an integer >= 1, got 0"):
+    with pytest.raises(ConfigError, match="batch must be a whole number of at least 1, got 0"):
         Product("p", rows=1, depth=1, columns=1).work(0)
 
 

@@ -228,7 +228,7 @@ def test_the_malformed_row_of_a_real_file_is_named(tmp_path: Path) -> None:
         ((GEMM, "a,4,5," + "9" * 5000), "got '999"),
         ((GEMM, ",4,5,6"), ", line 2: the layer has no name, got ', 4, 5, 6'"),
         ((CONV, "c,3,8,5,3,1,1,1"), ", line 2: Conv2d 'c': a window of 5 does not fit into 3"),
-        ((CONV, "c_dw,8,8,3,3,4,6,1"), ", line 2: Conv2d 'c_dw': groups=4 must divide the 4 input"),
+        ((CONV, "c_dw,8,8,3,3,4,6,1"), ", line 2: Conv2d 'c_dw': groups must divide the 4 input"),
     ],
 )
 def test_bad_tables_are_one_line_that_says_where(

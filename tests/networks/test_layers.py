@@ -37,22 +37,32 @@ def test_embedding_refuses_features() -> None:
 
 
 def test_an_input_must_be_a_tensor() -> None:
-    with pytest.raises(ConfigError, match=r"an input must be a Tensor, got \(6,\)"):
+    with pytest.raises(
+        ConfigError, match=r"an input must be a Tensor \(wrap a shape .*\), got \(6,\)"
+    ):
         Linear("fc", (6,), out_features=4)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("batch", [0, -1, 1.5])
 def test_batch_must_be_a_positive_integer(batch: object) -> None:
-    with pytest.raises(ConfigError, match=r"^Linear 'fc': batch must be an integer >= 1"):
+    with pytest.raises(
+        ConfigError, match=r"^Linear 'fc': batch must be a whole number of at least 1"
+    ):
         Linear("fc", Tensor((6,)), out_features=4).work(batch)  # type: ignore[arg-type]
 
 
 def test_bad_sizes_name_layer_and_field() -> None:
-    with pytest.raises(ConfigError, match=r"^Linear 'fc': out_features must be an integer >= 1"):
+    with pytest.raises(
+        ConfigError, match=r"^Linear 'fc': out_features must be a whole number of at least 1"
+    ):
         Linear("fc", Tensor((6,)), out_features=0)
-    with pytest.raises(ConfigError, match=r"^Embedding 'e': vocabulary must be an integer >= 1"):
+    with pytest.raises(
+        ConfigError, match=r"^Embedding 'e': vocabulary must be a whole number of at least 1"
+    ):
         Embedding("e", Tensor(()), vocabulary=0, features=2)
-    with pytest.raises(ConfigError, match=r"^Embedding 'e': features must be an integer >= 1"):
+    with pytest.raises(
+        ConfigError, match=r"^Embedding 'e': features must be a whole number of at least 1"
+    ):
         Embedding("e", Tensor(()), vocabulary=2, features=0)
-    with pytest.raises(ConfigError, match=r"^Linear: name must be a non-empty string"):
+    with pytest.raises(ConfigError, match=r"^Linear '': name must be a non-empty text"):
         Linear("", Tensor((6,)), out_features=4)

@@ -84,7 +84,7 @@ def test_layer_list_keeps_the_order() -> None:
 
 
 def test_an_empty_network_is_an_error() -> None:
-    with pytest.raises(ConfigError, match="at least one layer is needed"):
+    with pytest.raises(ConfigError, match=r"^phase: layers must be at least one, got none"):
         Network.from_layers("empty", [], source="a test")
 
 
@@ -96,19 +96,22 @@ def test_a_bad_repeat_is_refused(repeat: Any) -> None:
 
 @pytest.mark.parametrize("length", [0, -3, 2.5, True])
 def test_bad_lengths_are_refused(length: Any) -> None:
-    with pytest.raises(ConfigError, match=r"^network 'tiny': input_length must be an integer >= 1"):
+    with pytest.raises(
+        ConfigError, match=r"^network 'tiny': input_length must be a whole number of at least 1"
+    ):
         translator().phases(length)
     with pytest.raises(
-        ConfigError, match=r"^network 'tiny': output_length must be an integer >= 1"
+        ConfigError, match=r"^network 'tiny': output_length must be a whole number of at least 1"
     ):
         translator().macs(output_length=length)
 
 
 def test_bad_fields_are_named() -> None:
-    with pytest.raises(ConfigError, match=r"^network 'tiny': source must be a non-empty string"):
+    with pytest.raises(ConfigError, match=r"^network 'tiny': source must be a non-empty text"):
         translator(source="")
     with pytest.raises(
-        ConfigError, match=r"^network 'tiny': longest input must be an integer >= 5"
+        ConfigError,
+        match=r"^network 'tiny': input_lengths must be \(shortest, longest\), .*got \(5, 4\)",
     ):
         translator(input_lengths=(5, 4))
 

@@ -22,10 +22,14 @@ def test_a_lone_activation_is_one_op() -> None:
     assert Elementwise("tanh", (MAP,)).work(1) == (VectorWork("tanh", 120, 1, 120),)
 
 
-@pytest.mark.parametrize("operands", [(), MAP, [MAP, MAP]])
-def test_elementwise_needs_a_tuple_of_operands(operands: Any) -> None:
-    with pytest.raises(ConfigError, match=r"^Elementwise 'add': operands must be a tuple"):
+@pytest.mark.parametrize("operands", [(), MAP, (MAP, (8, 3, 5))])
+def test_elementwise_needs_operands(operands: Any) -> None:
+    with pytest.raises(ConfigError, match=r"^Elementwise 'add': operands must be a non-empty list"):
         Elementwise("add", operands)
+
+
+def test_operands_may_be_a_list() -> None:
+    assert Elementwise("add", [MAP, MAP]) == Elementwise("add", (MAP, MAP))  # type: ignore[arg-type]
 
 
 def test_elementwise_refuses_different_shapes() -> None:
@@ -67,9 +71,9 @@ def test_bad_inputs_are_refused() -> None:
         Softmax("prob", Tensor(()))
     with pytest.raises(ConfigError, match="cannot be normalised"):
         Normalization("norm", Tensor(()), kind="batch")
-    with pytest.raises(ConfigError, match="window must be an integer >= 1"):
+    with pytest.raises(ConfigError, match="window must be a whole number of at least 1"):
         Normalization("norm", MAP, kind="lrn", window=0)
     with pytest.raises(ConfigError, match=r"a vector that 2 pieces divide, got \(5,\)"):
         Maxout("max", Tensor((5,)))
-    with pytest.raises(ConfigError, match="pieces must be an integer >= 2"):
+    with pytest.raises(ConfigError, match="pieces must be a whole number of at least 2"):
         Maxout("max", Tensor((5,)), pieces=1)

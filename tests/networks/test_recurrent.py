@@ -37,5 +37,5 @@ def test_gru_step_by_hand() -> None:
 def test_a_cell_takes_one_step_at_a_time(cell: type[LSTMCell] | type[GRUCell]) -> None:
     with pytest.raises(ConfigError, match=r"one step's \(features,\), got \(7, 10\)"):
         cell("cell", Tensor((7, 10)), hidden=6)
-    with pytest.raises(ConfigError, match="hidden must be an integer >= 1, got -6"):
+    with pytest.raises(ConfigError, match="hidden must be a whole number of at least 1, got -6"):
         cell("cell", Tensor((10,)), hidden=-6)

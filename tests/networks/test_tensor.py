@@ -4,7 +4,7 @@ import pytest
 
 from prema_gym.errors import ConfigError
 from prema_gym.networks import Linear, Tensor, concat
-from prema_gym.networks.tensor import Source
+from prema_gym.networks.tensor import Producer
 
 
 @pytest.mark.small
@@ -13,10 +13,10 @@ def test_shapes_follow_through_the_free_operations() -> None:
     two = Linear("two", Tensor((4,)), out_features=3).output
     joined = concat(one, two, one)
     assert joined.shape == (7,)
-    assert joined.sources == (Source("one", (2,)), Source("two", (3,)), Source("one", (2,)))
+    assert joined.producers == (Producer("one", (2,)), Producer("two", (3,)), Producer("one", (2,)))
     assert joined.over_time(5).shape == (5, 7)
     assert joined.over_time(5).flatten().shape == (35,)
-    assert joined.over_time(5).flatten().sources == joined.sources
+    assert joined.over_time(5).flatten().producers == joined.producers
 
 
 def test_concat_joins_channels_of_maps_of_one_size() -> None:
@@ -29,9 +29,9 @@ def test_concat_joins_channels_of_maps_of_one_size() -> None:
         concat()
 
 
-def test_elements_from_outside_have_no_source() -> None:
+def test_elements_from_outside_have_no_producer() -> None:
     inside = Tensor.before("cell", (8,))
-    assert concat(Tensor((3,)), inside).sources == (Source("cell", (8,)),)
+    assert concat(Tensor((3,)), inside).producers == (Producer("cell", (8,)),)
 
 
 def test_a_token_is_one_element_without_features() -> None:

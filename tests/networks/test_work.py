@@ -25,16 +25,20 @@ def test_vector_ops_by_hand() -> None:
 )
 def test_gemm_refuses_a_bad_size_and_says_which(field: str, value: object) -> None:
     sizes = {"m": 1, "k": 1, "n": 1, "count": 1} | {field: value}
-    with pytest.raises(ConfigError, match=rf"^gemm 'g': {field} must be an integer >= 1, got"):
+    with pytest.raises(
+        ConfigError, match=rf"^gemm 'g': {field} must be a whole number of at least 1, got"
+    ):
         Gemm("g", **sizes)  # type: ignore[arg-type]
 
 
 def test_vector_work_may_read_nothing_but_not_less() -> None:
     assert VectorWork("v", 1, 1, 0).input_elements == 0
-    with pytest.raises(ConfigError, match="input_elements must be an integer >= 0, got -1"):
+    with pytest.raises(
+        ConfigError, match="input_elements must be a whole number of at least 0, got -1"
+    ):
         VectorWork("v", 1, 1, -1)
 
 
 def test_work_needs_a_name() -> None:
-    with pytest.raises(ConfigError, match="name must be a non-empty string"):
+    with pytest.raises(ConfigError, match="name must be a non-empty text"):
         Gemm("", 1, 1, 1)

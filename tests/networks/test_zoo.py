@@ -214,7 +214,7 @@ def test_every_input_follows_from_the_layers_it_reads(name: str) -> None:
         assert len(outputs) == len(layers)
         for layer in layers:
             for tensor in layer.inputs:
-                shapes = [outputs[source.layer] for source in tensor.sources]
+                shapes = [outputs[producer.layer] for producer in tensor.producers]
                 if not shapes:
                     continue
                 if len(tensor.shape) == 3:  # maps: sizes agree, channels add up
@@ -232,7 +232,7 @@ def test_wiring_is_accepted_and_nothing_is_left_dangling(name: str) -> None:
     phases = get(name).phases(9)
     check_wiring(phases)
     layers = [layer for phase in phases for layer in phase.layers]
-    read = {s.layer for layer in layers for tensor in layer.inputs for s in tensor.sources}
+    read = {s.layer for layer in layers for tensor in layer.inputs for s in tensor.producers}
     unread = [layer.name for layer in layers if layer.name not in read]
     # Results, and the decoder's first state, which is no layer's input but the cell's own.
     assert unread == (["first-state", "prob"] if name == "rnn-mt1" else ["prob"])

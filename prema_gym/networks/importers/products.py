@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from prema_gym.checks import require_int
 from prema_gym.networks.layers import Layer
+from prema_gym.networks.sizes import Size
 from prema_gym.networks.tensor import Shape, Tensor
 from prema_gym.networks.work import Gemm, Work
 
@@ -29,15 +29,10 @@ class Product(Layer):
     """
 
     _: KW_ONLY
-    rows: int
-    depth: int
-    columns: int
-    count: int = 1
-
-    def __post_init__(self) -> None:
-        for field in ("rows", "depth", "columns", "count"):
-            require_int(self.where, field, getattr(self, field))
-        super().__post_init__()
+    rows: Size
+    depth: Size
+    columns: Size
+    count: Size = 1
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -52,7 +47,7 @@ class Product(Layer):
 
     def work(self, batch: int) -> tuple[Work, ...]:
         """One GEMM for each product and item."""
-        count = self._require_batch(batch) * self.count
+        count = self._checked_batch(batch) * self.count
         return (Gemm(self.name, self.rows, self.depth, self.columns, count),)
 
 
@@ -69,11 +64,7 @@ class Repeated(Layer):
     """
 
     layer: Layer
-    items: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_int(self.where, "items", self.items)
+    items: Size
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -97,4 +88,4 @@ class Repeated(Layer):
 
     def work(self, batch: int) -> tuple[Work, ...]:
         """The layer's, for a batch ``items`` times as large."""
-        return self.layer.work(self._require_batch(batch) * self.items)
+        return self.layer.work(self._checked_batch(batch) * self.items)
