@@ -28,20 +28,16 @@ if TYPE_CHECKING:
         energy_of_switch,
         energy_of_timing,
     )
+    from prema_gym.hardware.layout import ProfileTable
+    from prema_gym.hardware.locate import PreemptionPoint
     from prema_gym.hardware.preemption import (
         PreemptionCost,
         PreemptionRow,
-        Spread,
         preemption_cost,
         preemption_table,
     )
-    from prema_gym.hardware.profile import (
-        PreemptionPoint,
-        Profile,
-        ProfileTable,
-        build_profile,
-        stack_profiles,
-    )
+    from prema_gym.hardware.profile import Profile, build_profile, stack_profiles
+    from prema_gym.hardware.spread import Spread
 
 __all__ = [
     "ContextTableArea",
@@ -80,19 +76,10 @@ __getattr__, __dir__ = on_first_use(
             "energy_of_switch",
             "energy_of_timing",
         ),
-        "preemption": (
-            "PreemptionCost",
-            "PreemptionRow",
-            "Spread",
-            "preemption_cost",
-            "preemption_table",
-        ),
-        "profile": (
-            "PreemptionPoint",
-            "Profile",
-            "ProfileTable",
-            "build_profile",
-            "stack_profiles",
-        ),
+        "layout": ("ProfileTable",),
+        "preemption": ("PreemptionCost", "PreemptionRow", "preemption_cost", "preemption_table"),
+        "locate": ("PreemptionPoint",),
+        "profile": ("Profile", "build_profile", "stack_profiles"),
+        "spread": ("Spread",),
     },
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prema_gym.errors import ConfigError
+from prema_gym.checks import whole
 
 PAPER_AREA_MM2 = 0.01
 """The paper's figure (fidelity.md, S)."""
@@ -60,9 +60,7 @@ def context_table_area(tasks: int = 16) -> ContextTableArea:
     Raises:
         ConfigError: ``tasks`` is below 1.
     """
-    if tasks < 1:
-        raise ConfigError(f"tasks = {tasks} is not allowed: give at least 1")
-    bits = tasks * len(CONTEXT_FIELDS) * FIELD_BITS
+    bits = whole().check("tasks", tasks) * len(CONTEXT_FIELDS) * FIELD_BITS
     return ContextTableArea(
         tasks=tasks,
         bits=bits,

@@ -6,15 +6,15 @@ there (S, R, r, C) is repeated with its reason.
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import operator
 import os
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any
 
-from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.checks import check_fields, declared, infinite, read_record, whole
+from prema_gym.errors import ConfigError
 from prema_gym.files import read_toml, write_toml
 
 INT64_MAX = 2**63 - 1
@@ -25,19 +25,21 @@ _MOST_BYTES = 2**50
 _MOST_HZ = 10**12
 
 
-def _size(default: int, unit: str, reason: str, *, low: int = 1, high: int) -> int:
-    """Declare one integer field: default, unit, allowed range and the reason for the default."""
-    info = {"unit": unit, "reason": reason, "low": low, "high": high, "infinite": False}
-    return dataclasses.field(default=default, metadata=info)
+def _size(default: int, unit: str, source: str, *, least: int = 1, most: int) -> int:
+    """Declare a whole number in a range."""
+    allowed = whole(least, most, unit=unit, from_float=True)
+    size: int = declared(default, allowed, unit=unit, source=source)
+    return size
 
 
-def _rate(default: int, reason: str) -> int:
-    """Declare one bandwidth field: whole bytes per second, or ``math.inf``."""
-    info = {"unit": "B/s", "reason": reason, "low": 1, "high": 10**18, "infinite": True}
-    return dataclasses.field(default=default, metadata=info)
+def _rate(default: int, source: str) -> int:
+    """Declare a bandwidth: whole bytes per second, or infinity."""
+    allowed = infinite(whole(1, 10**18, unit="B/s", from_float=True))
+    rate: int = declared(default, allowed, unit="B/s", source=source)
+    return rate
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class NPUConfig:
     """A preemptible NPU: weight-stationary systolic array, on-chip buffers, memory, host link.
 
@@ -54,38 +56,38 @@ class NPUConfig:
         128,
         "PEs",
         "SH, the K side of a weight tile: 128 in a public re-implementation (fidelity.md, r)",
-        high=_MOST_COUNT,
+        most=_MOST_COUNT,
     )
     array_cols: int = _size(
         128,
         "PEs",
         "SW, the N side of a weight tile: 128 in a public re-implementation (fidelity.md, r)",
-        high=_MOST_COUNT,
+        most=_MOST_COUNT,
     )
     accumulator_rows: int = _size(
         2048,
         "rows",
         "ACC, rows of M in one GEMM_OP; ours (fidelity.md, C): the depth TPU v1 found enough to "
         "keep its array busy, kept there twice",
-        high=_MOST_COUNT,
+        most=_MOST_COUNT,
     )
     clock_hz: int = _size(
         700_000_000,
         "Hz",
         "two re-implementations agree (fidelity.md, R); TPU v1 runs at the same clock",
-        high=_MOST_HZ,
+        most=_MOST_HZ,
     )
     ubuf_bytes: int = _size(
         8 * 2**20,
         "B",
         "activations on chip, two re-implementations agree (fidelity.md, R)",
-        high=_MOST_BYTES,
+        most=_MOST_BYTES,
     )
     wbuf_bytes: int = _size(
         4 * 2**20,
         "B",
         "weights on chip, two re-implementations agree (fidelity.md, R)",
-        high=_MOST_BYTES,
+        most=_MOST_BYTES,
     )
     dram_bytes_per_s: int | float = _rate(
         358_000_000_000, "NPU memory, eight channels (fidelity.md, R)"
@@ -94,37 +96,35 @@ class NPUConfig:
         100,
         "cycles",
         "before the first byte of a transfer (fidelity.md, R)",
-        low=0,
-        high=_MOST_HZ,
+        least=0,
+        most=_MOST_HZ,
     )
     dram_bytes: int = _size(
         8 * 2**30,
         "B",
         "NPU memory for checkpointed contexts; ours: sixteen contexts of at most UBUF and "
         "accumulators (9 MiB each) never fill the 8 GiB of one HBM2 stack",
-        low=0,
-        high=_MOST_BYTES,
+        least=0,
+        most=_MOST_BYTES,
     )
     host_link_bytes_per_s: int | float = _rate(
         16_000_000_000, "ours: PCIe 3.0 x16, the host link of accelerators of that time"
     )
     element_bytes: int = _size(
-        2, "B", "weights and activations; ours (fidelity.md, C): 16-bit operands", high=64
+        2, "B", "weights and activations; ours (fidelity.md, C): 16-bit operands", most=64
     )
     accumulator_bytes: int = _size(
-        4, "B", "partial sums; ours (fidelity.md, C): 32-bit sums of 16-bit products", high=64
+        4, "B", "partial sums; ours (fidelity.md, C): 32-bit sums of 16-bit products", most=64
     )
     vector_lanes: int = _size(
         128,
         "lanes",
         "one operation a lane and cycle; ours (fidelity.md, C): one lane per array column",
-        high=_MOST_COUNT,
+        most=_MOST_COUNT,
     )
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value = _checked(field, getattr(self, field.name))
-            object.__setattr__(self, field.name, value)
+        check_fields(self)
         self._check_buffers()
         self._check_overflow()
 
@@ -132,14 +132,14 @@ class NPUConfig:
         weights = 2 * self.array_rows * self.array_cols * self.element_bytes
         if self.wbuf_bytes < weights:
             raise ConfigError(
-                f"wbuf_bytes = {self.wbuf_bytes} cannot hold two weight tiles of "
-                f"{self.array_rows}×{self.array_cols} (at least {weights} B)"
+                f"wbuf_bytes must be at least {weights}, two weight tiles of "
+                f"{self.array_rows}×{self.array_cols} elements, got {self.wbuf_bytes}"
             )
         row = 2 * self.array_rows * self.element_bytes
         if self.ubuf_bytes < row:
             raise ConfigError(
-                f"ubuf_bytes = {self.ubuf_bytes} cannot hold two activation rows of "
-                f"{self.array_rows} elements (at least {row} B)"
+                f"ubuf_bytes must be at least {row}, two activation rows of "
+                f"{self.array_rows} elements, got {self.ubuf_bytes}"
             )
 
     def _check_overflow(self) -> None:
@@ -151,9 +151,9 @@ class NPUConfig:
             # What the kernels form to round up: n · num + den − 1.
             if largest * ratio.numerator + ratio.denominator > INT64_MAX:
                 raise ConfigError(
-                    f"{name} = {getattr(self, name)} with clock_hz = {self.clock_hz} and contexts "
-                    f"of up to {largest} B overflows 64-bit cycle counts; use rounder rates or "
-                    "smaller buffers"
+                    f"{name} must keep cycle counts within 64 bits, got {getattr(self, name)} with "
+                    f"clock_hz = {self.clock_hz} and contexts of up to {largest} B; use rounder "
+                    "rates or smaller buffers"
                 )
 
     # Derived values: never stored, so they cannot go stale.
@@ -200,7 +200,7 @@ class NPUConfig:
 
     def to_dict(self) -> dict[str, int | float]:
         """Every field by name, as plain numbers."""
-        return dataclasses.asdict(self)
+        return asdict(self)
 
     @classmethod
     def from_dict(
@@ -217,15 +217,7 @@ class NPUConfig:
             UnknownNameError: A key is no field; the message names the nearest one.
             ConfigError: A value is not allowed.
         """
-        known = [field.name for field in dataclasses.fields(cls)]
-        for key in data:
-            if key not in known:
-                raise UnknownNameError("field", str(key), known, where, note=note)
-        try:
-            return cls(**data)
-        except ConfigError as error:
-            error.args = (f"{where}: {error}",)  # the same error, with what it came from
-            raise
+        return read_record(cls, data, where, note=note)
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> NPUConfig:
@@ -245,23 +237,3 @@ class NPUConfig:
             ConfigError: The file cannot be written.
         """
         write_toml(path, self.to_dict())
-
-
-def _checked(field: dataclasses.Field[Any], value: object) -> int | float:
-    """Return a field's value as an integer (or infinity), or raise what is wrong with it."""
-    low, high, infinite = (field.metadata[key] for key in ("low", "high", "infinite"))
-    if infinite and isinstance(value, float) and value == math.inf:
-        return math.inf
-    number: int | None = None
-    if isinstance(value, float) and value.is_integer():
-        number = int(value)
-    elif not isinstance(value, bool | float):
-        try:
-            number = operator.index(value)  # type: ignore[arg-type]
-        except TypeError:
-            number = None
-    if number is None or not low <= number <= high:
-        allowed = f"a whole number of {field.metadata['unit']} from {low} to {high}"
-        tail = ", or inf" if infinite else ""
-        raise ConfigError(f"{field.name} = {value!r} is not allowed: give {allowed}{tail}")
-    return number

@@ -10,13 +10,12 @@ ours.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 
-from prema_gym.errors import ConfigError
+from prema_gym.checks import check_fields, declared, number, whole
 from prema_gym.hardware.config import NPUConfig
-from prema_gym.hardware.profile import dram_cycles, host_cycles, machine_array
 from prema_gym.hardware.timing import Timing, time_network
+from prema_gym.hardware.transfers import dram_cycles, host_cycles, machine_array
 from prema_gym.networks.network import Network
 
 _MJ_PER_PJ = 1e-9
@@ -24,10 +23,13 @@ _MJ_PER_PJ = 1e-9
 _HOROWITZ = "Horowitz, ISSCC 2014, energy table for 45 nm at 0.9 V"
 
 
+_MOVED = whole(0, unit="B")
+
+
 def _constant(default: float, unit: str, source: str) -> float:
-    """Declare one field: default, unit and where the number is from."""
-    value: float = field(default=default, metadata={"unit": unit, "source": source})
-    return value
+    """Declare a number that physics does not let be negative."""
+    constant: float = declared(default, number(0.0, unit=unit), unit=unit, source=source)
+    return constant
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,13 +66,7 @@ class EnergyModel:
     )
 
     def __post_init__(self) -> None:
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            if not isinstance(value, int | float) or not 0 <= value < math.inf:
-                raise ConfigError(
-                    f"{entry.name} = {value!r} is not allowed: give {entry.metadata['unit']}, "
-                    "at least 0 and finite"
-                )
+        check_fields(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,9 +172,8 @@ def energy_of_switch(
     Raises:
         ConfigError: A number of bytes is negative.
     """
-    for name, value in (("context_bytes", context_bytes), ("reload_bytes", reload_bytes)):
-        if value < 0:
-            raise ConfigError(f"{name} = {value} is not allowed: give at least 0")
+    context_bytes = _MOVED.check("context_bytes", context_bytes)
+    reload_bytes = _MOVED.check("reload_bytes", reload_bytes)
     model = EnergyModel() if model is None else model
     machine = machine_array(config)
     moved = 2 * context_bytes

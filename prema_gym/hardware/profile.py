@@ -1,9 +1,7 @@
-"""Where in a network may a task be preempted, and how large is its context there?
+"""What is the profile of a network? Its tiles laid end to end, with their preemption points.
 
-A profile stores a network as a few uniform *segments*, so that the next preemption point after any
-progress is a binary search and two divisions: exact to the tile, without a list of tiles.
-
-Unit of time: cycles. Source: docs/simulator.md, "Tiles, boundaries, contexts"; the layout is ours.
+Built from the tiles of :mod:`prema_gym.hardware.tiles`, kept as :mod:`prema_gym.hardware.layout`
+says. Unit of time: cycles. Source: docs/simulator.md, "Tiles, boundaries, contexts".
 """
 
 from __future__ import annotations
@@ -12,14 +10,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym.compiled.jit import in_place, inlined
+from prema_gym.checks import whole
 from prema_gym.errors import ConfigError, WorkloadError
 from prema_gym.hardware.config import INT64_MAX, NPUConfig
+from prema_gym.hardware.layout import (
+    END_SEGMENT,
+    FIRST_SEGMENT,
+    GROUPS,
+    INNER_CYCLES,
+    INNER_LOAD_BYTES,
+    INNER_TILES,
+    LAST_CYCLES,
+    LAST_LOAD_BYTES,
+    OUTPUT_BASE_BYTES,
+    OUTPUT_BYTES,
+    OUTPUT_STEPS,
+    PHASE_CYCLES,
+    REPEAT,
+    START_CYCLES,
+    ProfileTable,
+)
+from prema_gym.hardware.locate import PreemptionPoint, locate
 from prema_gym.hardware.tiles import (
     TileRun,
     inner_cycles,
@@ -27,216 +42,12 @@ from prema_gym.hardware.tiles import (
     layer_runs,
     lead_cycles,
 )
+from prema_gym.hardware.transfers import machine_array
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.network import Network, Phase
 from prema_gym.networks.work import Gemm
 
-# Columns of ProfileTable.segments. A segment is GROUPS equal output tiles, each of INNER_TILES
-# tiles of INNER_CYCLES and one of LAST_CYCLES.
-START_CYCLES = 0  # since the phase's repetition began
-LEAD_CYCLES = 1  # exposed first load of a layer, part of its first tile; else 0
-GROUPS = 2
-INNER_TILES = 3
-INNER_CYCLES = 4
-LAST_CYCLES = 5
-OUTPUT_BASE_BYTES = 6  # this layer's output finished before the segment; 0 only at a layer's start
-OUTPUT_BYTES = 7  # finished by one output tile
-PARTIAL_BYTES = 8  # partial sums between the K tiles of an output tile
-INNER_LOAD_BYTES = 9
-LAST_LOAD_BYTES = 10
-LAYER_CYCLES = 11  # of the whole layer, as `layer_groups` counts layers, the segment belongs to
-LAYER_ESTIMATED_CYCLES = 12  # what the scheduler expects that layer to take
-SEGMENT_FIELDS = 13
-
-AT_END = -1  # in place of a segment: no tile is left
-
-# Columns of ProfileTable.phases.
-FIRST_SEGMENT = 0
-END_SEGMENT = 1
-PHASE_CYCLES = 2  # of one repetition
-REPEAT = 3  # a number >= 1, or:
-OUTPUT_STEPS = 0  # once per output step
-PHASE_FIELDS = 4
-
-# Columns of ProfileTable.profiles.
-FIRST_PHASE = 0
-END_PHASE = 1
-
-# Entries of ProfileTable.machine. n bytes take ceil(n · NUM / DEN) cycles.
-UBUF_BYTES = 0
-DRAM_BYTES = 1
-DRAM_LATENCY_CYCLES = 2
-DRAM_NUM = 3
-DRAM_DEN = 4
-HOST_NUM = 5
-HOST_DEN = 6
-MACHINE_FIELDS = 7
-
-
-class ProfileTable(NamedTuple):
-    """The profiles of many networks as int64 arrays, for compiled code."""
-
-    segments: NDArray[np.int64]  # (num_segments, SEGMENT_FIELDS)
-    starts: NDArray[np.int64]  # (num_segments,) their START_CYCLES once more: a search reads lines
-    phases: NDArray[np.int64]  # (num_phases, PHASE_FIELDS)
-    profiles: NDArray[np.int64]  # (num_profiles, 2)
-    machine: NDArray[np.int64]  # (MACHINE_FIELDS,)
-
-
-class PreemptionPoint(NamedTuple):
-    """The first boundary at or after some progress."""
-
-    boundary_cycles: int
-    context_bytes: int  # saved by a CHECKPOINT there
-    reload_bytes: int  # weights and inputs the next tile loads again after a restore
-
-
-@in_place
-def dram_cycles(machine: NDArray[np.int64], num_bytes: int) -> int:
-    """Cycles to move ``num_bytes`` to or from NPU memory, latency included; 0 for nothing.
-
-    Args:
-        machine: int64 (MACHINE_FIELDS,).
-        num_bytes: Bytes moved, ``>= 0``.
-    """
-    if num_bytes == 0:
-        return 0
-    den = machine[DRAM_DEN]
-    return int(machine[DRAM_LATENCY_CYCLES] + (num_bytes * machine[DRAM_NUM] + den - 1) // den)
-
-
-@in_place
-def host_cycles(machine: NDArray[np.int64], num_bytes: int) -> int:
-    """Cycles to move ``num_bytes`` over the host link, latency included; 0 for nothing.
-
-    Args:
-        machine: int64 (MACHINE_FIELDS,).
-        num_bytes: Bytes moved, ``>= 0``.
-    """
-    if num_bytes == 0:
-        return 0
-    den = machine[HOST_DEN]
-    return int(machine[DRAM_LATENCY_CYCLES] + (num_bytes * machine[HOST_NUM] + den - 1) // den)
-
-
-@inlined
-def _locate_in_phase(
-    table: ProfileTable, first: int, end: int, progress: int, guess: int
-) -> tuple[int, int, int, int]:
-    """As :func:`locate_inlined`, within one repetition of the phase ``[first, end)``.
-
-    The segment is ``end`` where the repetition ends.
-    """
-    # The last segment that starts at or before `progress`: by bisection, within what steps of 1,
-    # 2, 4, … from the guess have left.
-    segments, starts = table.segments, table.starts
-    segment = first
-    beyond = end
-    if first < guess < end and starts[guess] <= progress:
-        segment = guess
-        step = 1
-        while segment + step < end and starts[segment + step] <= progress:
-            segment += step
-            step *= 2
-        beyond = min(segment + step, end)
-    while beyond - segment > 1:
-        middle = (segment + beyond) // 2
-        if starts[middle] <= progress:
-            segment = middle
-        else:
-            beyond = middle
-
-    start = starts[segment]
-    lead = segments[segment, LEAD_CYCLES]
-    inner_tiles = segments[segment, INNER_TILES]
-    inner = segments[segment, INNER_CYCLES]
-    group = inner_tiles * inner + segments[segment, LAST_CYCLES]
-
-    # Tiles are equal once the lead is taken off; within the lead, the first tile is in flight.
-    done = progress - start
-    if done > 0:
-        done = max(done - lead, 1)
-        start += lead
-    groups_done = done // group
-    tiles_done = 0
-    rest = done - groups_done * group
-    if rest > inner_tiles * inner:
-        groups_done += 1
-    elif rest > 0:
-        tiles_done = (rest + inner - 1) // inner
-    boundary = start + groups_done * group + tiles_done * inner
-
-    if groups_done == segments[segment, GROUPS]:  # the end of this segment: the next one follows
-        segment += 1
-        groups_done = 0
-        if segment == end:
-            return boundary, 0, 0, end
-    output = segments[segment, OUTPUT_BASE_BYTES] + groups_done * segments[segment, OUTPUT_BYTES]
-    if output == 0 and tiles_done == 0:  # the start of a layer
-        return boundary, 0, 0, segment
-    context = min(table.machine[UBUF_BYTES], output)
-    if tiles_done > 0:
-        context += segments[segment, PARTIAL_BYTES]
-    if tiles_done < segments[segment, INNER_TILES]:
-        return boundary, context, segments[segment, INNER_LOAD_BYTES], segment
-    return boundary, context, segments[segment, LAST_LOAD_BYTES], segment
-
-
-@inlined
-def locate_inlined(
-    table: ProfileTable, profile: int, output_length: int, progress: int, guess: int
-) -> tuple[int, int, int, int]:
-    """Find the first boundary at or after ``progress`` and what a preemption there costs.
-
-    Args:
-        table: The profiles.
-        profile: Row of ``table.profiles``.
-        output_length: Repetitions of phases that run once per output step, ``>= 1``.
-        progress: Useful cycles executed, from 0 to the task's total; not checked here.
-        guess: A segment not far before the one sought, which makes it quicker; any number is right.
-
-    Returns:
-        ``(boundary_cycles, context_bytes, reload_bytes)``, see :class:`PreemptionPoint`, and the
-        row of ``table.segments`` with the tile that follows, or AT_END. A boundary is its own first
-        boundary. O(phases + log segments).
-
-    For callers that are compiled themselves; :func:`locate` is the same for all others.
-    """
-    phase_start = 0
-    end_phase = table.profiles[profile, END_PHASE]
-    for phase in range(table.profiles[profile, FIRST_PHASE], end_phase):
-        cycles = table.phases[phase, PHASE_CYCLES]
-        repeat = table.phases[phase, REPEAT]
-        if repeat == OUTPUT_STEPS:
-            repeat = output_length
-        if progress < phase_start + repeat * cycles:
-            first = table.phases[phase, FIRST_SEGMENT]
-            end = table.phases[phase, END_SEGMENT]
-            within = (progress - phase_start) % cycles
-            boundary, context, reload, segment = _locate_in_phase(table, first, end, within, guess)
-            boundary += progress - within
-            if segment == end:  # of this repetition; phases lie one behind the other
-                if boundary < phase_start + repeat * cycles:
-                    segment = first
-                elif phase + 1 == end_phase:
-                    segment = AT_END
-            return boundary, context, reload, segment
-        phase_start += repeat * cycles
-    return phase_start, 0, 0, AT_END
-
-
-@inlined
-def first_segment(table: ProfileTable, profile: int) -> int:
-    """Row of ``table.segments`` with a profile's first tile."""
-    return int(table.phases[table.profiles[profile, FIRST_PHASE], FIRST_SEGMENT])
-
-
-@in_place
-def locate(
-    table: ProfileTable, profile: int, output_length: int, progress: int
-) -> tuple[int, int, int, int]:
-    """As :func:`locate_inlined`, compiled and cached on its own."""
-    return locate_inlined(table, profile, output_length, progress, AT_END)
+_LENGTH = whole()
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,8 +81,7 @@ class Profile:
         Raises:
             ConfigError: ``output_length`` is below 1, or the time overflows 64-bit cycles.
         """
-        if output_length < 1:
-            raise ConfigError(f"output_length = {output_length} is not allowed: give at least 1")
+        output_length = _LENGTH.check("output_length", output_length)
         total = self.fixed_cycles + output_length * self.step_cycles
         _check_int64("isolated time", total, "cycles")
         return total
@@ -287,11 +97,8 @@ class Profile:
             ConfigError: ``progress_cycles`` lies outside the task.
         """
         total = self.total_cycles(output_length)
-        if not 0 <= progress_cycles <= total:
-            raise ConfigError(
-                f"progress_cycles = {progress_cycles} is not allowed: give 0 to {total}"
-            )
-        *found, _ = locate(self.table, 0, output_length, progress_cycles)
+        progress = whole(0, total, unit="cycles").check("progress_cycles", progress_cycles)
+        *found, _ = locate(self.table, 0, output_length, progress)
         return PreemptionPoint(*(int(value) for value in found))
 
 
@@ -365,19 +172,6 @@ def stack_profiles(config: NPUConfig, profiles: Sequence[Profile]) -> ProfileTab
         profiles=_frozen(np.stack([firsts, ends], axis=1)),
         machine=machine_array(config),
     )
-
-
-def machine_array(config: NPUConfig) -> NDArray[np.int64]:
-    """What the kernels need of a machine, int64 (MACHINE_FIELDS,)."""
-    dram = config.cycles_per_byte("dram_bytes_per_s")
-    host = config.cycles_per_byte("host_link_bytes_per_s")
-    machine = np.zeros(MACHINE_FIELDS, dtype=np.int64)
-    machine[UBUF_BYTES] = config.ubuf_bytes
-    machine[DRAM_BYTES] = config.dram_bytes
-    machine[DRAM_LATENCY_CYCLES] = config.dram_latency_cycles
-    machine[DRAM_NUM], machine[DRAM_DEN] = dram.numerator, dram.denominator
-    machine[HOST_NUM], machine[HOST_DEN] = host.numerator, host.denominator
-    return _frozen(machine)
 
 
 def layer_groups(layers: Sequence[Layer], batch: int) -> list[int]:
@@ -463,8 +257,7 @@ def _check_sizes(
 
 
 def _check_int64(what: str, value: int, unit: str) -> None:
-    if value > INT64_MAX:
-        raise ConfigError(f"{what} of {value} {unit} is not allowed: give at most {INT64_MAX}")
+    whole(0, INT64_MAX, unit=unit).check(what, value)
 
 
 def _frozen(array: NDArray[np.int64]) -> NDArray[np.int64]:

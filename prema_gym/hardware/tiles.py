@@ -177,8 +177,8 @@ def _repeated(name: str, runs: list[TileRun], times: int) -> list[TileRun]:
         return [runs[0]._replace(groups=runs[0].groups * times)]
     if len(runs) * times > MOST_RUNS:
         raise ConfigError(
-            f"{name}: {len(runs) * times} runs of tiles are not allowed: at most {MOST_RUNS}, "
-            "so use a larger array or fewer columns and repetitions"
+            f"{name}: runs of tiles must be at most {MOST_RUNS}, got {len(runs) * times}; "
+            "use a larger array or fewer columns and repetitions"
         )
     return runs * times
 

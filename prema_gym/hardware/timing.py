@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from prema_gym.errors import ConfigError
+from prema_gym.checks import whole
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.tiles import (
     TileRun,
@@ -142,8 +142,7 @@ def time_network(
     Raises:
         ConfigError: ``batch`` or a length is not a positive integer.
     """
-    if output_length < 1:
-        raise ConfigError(f"output_length = {output_length} is not allowed: give at least 1")
+    output_length = whole().check("output_length", output_length)
     layers = tuple(
         _time_layer(config, layer, batch, phase.steps(output_length))
         for phase in network.phases(input_length)

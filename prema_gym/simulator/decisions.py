@@ -6,7 +6,8 @@ All functions work in place on environment ``b`` of the batch. Times are int64 c
 from __future__ import annotations
 
 from prema_gym.compiled.jit import inlined
-from prema_gym.hardware.profile import ProfileTable, first_segment
+from prema_gym.hardware.layout import ProfileTable
+from prema_gym.hardware.locate import first_segment
 from prema_gym.simulator.clock import run_for, spend, take_arrivals
 from prema_gym.simulator.mechanisms import Mechanism
 from prema_gym.simulator.options import EngineOptions

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.compiled.jit import in_place, inlined
-from prema_gym.hardware.profile import ProfileTable
+from prema_gym.hardware.layout import ProfileTable
 from prema_gym.simulator.decisions import act
 from prema_gym.simulator.loading import start_one
 from prema_gym.simulator.options import EngineOptions

@@ -5,7 +5,8 @@ from __future__ import annotations
 from numba import literal_unroll
 
 from prema_gym.compiled.jit import inlined
-from prema_gym.hardware.profile import AT_END, ProfileTable, first_segment
+from prema_gym.hardware.layout import AT_END, ProfileTable
+from prema_gym.hardware.locate import first_segment
 from prema_gym.simulator.clock import spend, take_arrivals
 from prema_gym.simulator.options import EngineOptions
 from prema_gym.simulator.rules import Record, layer_cycles, observe

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.compiled.jit import inlined, prefetch
-from prema_gym.hardware.profile import FIRST_PHASE, PHASE_FIELDS, SEGMENT_FIELDS, ProfileTable
+from prema_gym.hardware.layout import FIRST_PHASE, PHASE_FIELDS, SEGMENT_FIELDS, ProfileTable
 from prema_gym.simulator.state import CACHE_LINE, ENV_DTYPE, HOT_BYTES, TASK_DTYPE, State
 
 _ENV_BYTES, _TASK_BYTES, _SLOT_BYTES = ENV_DTYPE.itemsize, TASK_DTYPE.itemsize, 8

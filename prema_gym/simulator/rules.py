@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 
 import prema_gym.simulator.observation as col
 from prema_gym.compiled.jit import inlined
-from prema_gym.hardware.profile import (
+from prema_gym.hardware.layout import (
     AT_END,
     DRAM_BYTES,
     LAYER_CYCLES,
     LAYER_ESTIMATED_CYCLES,
     ProfileTable,
-    dram_cycles,
-    host_cycles,
-    locate_inlined,
 )
+from prema_gym.hardware.locate import locate_inlined
+from prema_gym.hardware.transfers import dram_cycles, host_cycles
 from prema_gym.simulator.options import EngineOptions
 from prema_gym.simulator.state import ASKING, NONE, State
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.compiled.jit import direct
-from prema_gym.hardware.profile import ProfileTable
+from prema_gym.hardware.layout import ProfileTable
 from prema_gym.simulator import engine
 from prema_gym.simulator.observation import NUM_COLUMNS
 from prema_gym.simulator.options import EngineOptions

@@ -17,7 +17,8 @@ import numpy as np
 from prema_gym import networks as registry
 from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
 from prema_gym.hardware.config import NPUConfig
-from prema_gym.hardware.profile import Profile, ProfileTable, build_profile, stack_profiles
+from prema_gym.hardware.layout import ProfileTable
+from prema_gym.hardware.profile import Profile, build_profile, stack_profiles
 from prema_gym.networks.network import Network
 from prema_gym.workloads.estimates import Estimate, estimate, estimate_layer
 from prema_gym.workloads.lengths import (

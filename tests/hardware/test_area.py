@@ -18,5 +18,5 @@ def test_the_papers_area_lies_between_the_two_kinds_of_storage() -> None:
 @pytest.mark.small
 def test_area_grows_with_the_tasks() -> None:
     assert context_table_area(32).bits == 2 * context_table_area(16).bits
-    with pytest.raises(ConfigError, match="tasks = 0 is not allowed"):
+    with pytest.raises(ConfigError, match="tasks must be a whole number of at least 1, got 0"):
         context_table_area(0)

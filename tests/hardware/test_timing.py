@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from collections.abc import Callable
 from dataclasses import fields, replace
 
 import numpy as np
@@ -11,7 +12,18 @@ from hypothesis import strategies as st
 
 from prema_gym.errors import ConfigError
 from prema_gym.hardware import NPUConfig, Timing, build_profile, time_gemm, time_layer, time_network
-from prema_gym.networks import Conv2d, Gemm, Linear, Network, Phase, Pool2d, Tensor, VectorWork, get
+from prema_gym.networks import (
+    Conv2d,
+    Gemm,
+    Layer,
+    Linear,
+    Network,
+    Phase,
+    Pool2d,
+    Tensor,
+    VectorWork,
+    get,
+)
 from tests.hardware.brute_force import (
     WorksLayer,
     all_tiles,
@@ -207,14 +219,15 @@ def test_time_never_falls_when_the_batch_grows(
 ) -> None:
     image = Tensor((channels, size, size))
     assume(kind != "depthwise" or channels > 1)
-    layer = {
+    made: dict[str, Callable[[], Layer]] = {
         "conv": lambda: Conv2d("conv", image, out_channels=5, kernel=3, padding=1),
         "depthwise": lambda: Conv2d(
             "conv", image, out_channels=channels, kernel=3, groups=channels
         ),
         "pool": lambda: Pool2d("pool", image, kernel=2, stride=2),
         "linear": lambda: Linear("linear", image.flatten(), out_features=7),
-    }[kind]()
+    }
+    layer = made[kind]()
     times = [time_layer(config, layer, batch=b).cycles for b in (batch, batch + 1)]
     assert times[0] <= times[1]
 

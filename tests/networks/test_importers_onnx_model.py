@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 from prema_gym.errors import ConfigError
-from prema_gym.networks import read_network
+from prema_gym.networks import Gemm, read_network
 from prema_gym.networks.importers import onnx_model
 from tests.networks.importer_files import Sizes, layers, node, write_graph
 
@@ -43,7 +43,9 @@ def test_a_fixed_batch_is_work_of_one_task(tmp_path: Path) -> None:
     assert imported.network.macs() == 4 * MACS
     assert imported.network.weights == 8 * 3 * 9
     (layer,) = layers(imported.network)
-    assert [work.macs for work in layer.work(2)] == [8 * MACS]
+    (work,) = layer.work(2)
+    assert isinstance(work, Gemm)
+    assert work.macs == 8 * MACS
     assert imported.notes == (
         f"{path}: input 'x': axis 0 has size 4, all of it the work of one task at batch 1",
     )

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.hardware.config import NPUConfig
-from prema_gym.hardware.profile import ProfileTable, build_profile, stack_profiles
+from prema_gym.hardware.layout import ProfileTable
+from prema_gym.hardware.profile import build_profile, stack_profiles
 from prema_gym.networks.network import Phase
 from prema_gym.networks.work import Gemm, VectorWork
 from prema_gym.simulator import (

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from prema_gym.compiled.jit import in_place
 from prema_gym.envs.rewards.terms import ANTT, NOT_COMPILED, PRIORITY_ANTT, SLA, SLA_CURVE, STP
 from prema_gym.envs.sources import Restarts
-from prema_gym.hardware.profile import ProfileTable
+from prema_gym.hardware.layout import ProfileTable
 from prema_gym.simulator.engine import advance_one
 from prema_gym.simulator.loading import start_one
 from prema_gym.simulator.options import EngineOptions

@@ -1,0 +1,65 @@
+"""How do profiles lie in arrays? The columns of their tables, for whoever builds or reads one.
+
+A network is a few phases, a phase a few uniform *segments*: enough to find the next preemption
+point after any progress exactly, without a list of tiles.
+
+Unit of time: cycles. Source: the layout is ours.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Columns of ProfileTable.segments. A segment is GROUPS equal output tiles, each of INNER_TILES
+# tiles of INNER_CYCLES and one of LAST_CYCLES.
+START_CYCLES = 0  # since the phase's repetition began
+LEAD_CYCLES = 1  # exposed first load of a layer, part of its first tile; else 0
+GROUPS = 2
+INNER_TILES = 3
+INNER_CYCLES = 4
+LAST_CYCLES = 5
+OUTPUT_BASE_BYTES = 6  # this layer's output finished before the segment; 0 only at a layer's start
+OUTPUT_BYTES = 7  # finished by one output tile
+PARTIAL_BYTES = 8  # partial sums between the K tiles of an output tile
+INNER_LOAD_BYTES = 9
+LAST_LOAD_BYTES = 10
+LAYER_CYCLES = 11  # of the whole layer, as `layer_groups` counts layers, the segment belongs to
+LAYER_ESTIMATED_CYCLES = 12  # what the scheduler expects that layer to take
+SEGMENT_FIELDS = 13
+
+AT_END = -1  # in place of a segment: no tile is left
+
+# Columns of ProfileTable.phases.
+FIRST_SEGMENT = 0
+END_SEGMENT = 1
+PHASE_CYCLES = 2  # of one repetition
+REPEAT = 3  # a number >= 1, or:
+OUTPUT_STEPS = 0  # once per output step
+PHASE_FIELDS = 4
+
+# Columns of ProfileTable.profiles.
+FIRST_PHASE = 0
+END_PHASE = 1
+
+# Entries of ProfileTable.machine. n bytes take ceil(n · NUM / DEN) cycles.
+UBUF_BYTES = 0
+DRAM_BYTES = 1
+DRAM_LATENCY_CYCLES = 2
+DRAM_NUM = 3
+DRAM_DEN = 4
+HOST_NUM = 5
+HOST_DEN = 6
+MACHINE_FIELDS = 7
+
+
+class ProfileTable(NamedTuple):
+    """The profiles of many networks as int64 arrays, for compiled code."""
+
+    segments: NDArray[np.int64]  # (num_segments, SEGMENT_FIELDS)
+    starts: NDArray[np.int64]  # (num_segments,) their START_CYCLES once more: a search reads lines
+    phases: NDArray[np.int64]  # (num_phases, PHASE_FIELDS)
+    profiles: NDArray[np.int64]  # (num_profiles, 2)
+    machine: NDArray[np.int64]  # (MACHINE_FIELDS,)

@@ -1,0 +1,161 @@
+"""Where is the first preemption point after some progress? A binary search and two divisions.
+
+The compiled look-up in the tables of :mod:`prema_gym.hardware.layout`, exact to the tile. Unit of
+time: cycles. Source: docs/simulator.md, "Tiles, boundaries, contexts".
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from prema_gym.compiled.jit import in_place, inlined
+from prema_gym.hardware.layout import (
+    AT_END,
+    END_PHASE,
+    END_SEGMENT,
+    FIRST_PHASE,
+    FIRST_SEGMENT,
+    GROUPS,
+    INNER_CYCLES,
+    INNER_LOAD_BYTES,
+    INNER_TILES,
+    LAST_CYCLES,
+    LAST_LOAD_BYTES,
+    LEAD_CYCLES,
+    OUTPUT_BASE_BYTES,
+    OUTPUT_BYTES,
+    OUTPUT_STEPS,
+    PARTIAL_BYTES,
+    PHASE_CYCLES,
+    REPEAT,
+    UBUF_BYTES,
+    ProfileTable,
+)
+
+
+class PreemptionPoint(NamedTuple):
+    """The first boundary at or after some progress."""
+
+    boundary_cycles: int
+    context_bytes: int  # saved by a CHECKPOINT there
+    reload_bytes: int  # weights and inputs the next tile loads again after a restore
+
+
+@inlined
+def _locate_in_phase(
+    table: ProfileTable, first: int, end: int, progress: int, guess: int
+) -> tuple[int, int, int, int]:
+    """As :func:`locate_inlined`, within one repetition of the phase ``[first, end)``.
+
+    The segment is ``end`` where the repetition ends.
+    """
+    # The last segment that starts at or before `progress`: by bisection, within what steps of 1,
+    # 2, 4, … from the guess have left.
+    segments, starts = table.segments, table.starts
+    segment = first
+    beyond = end
+    if first < guess < end and starts[guess] <= progress:
+        segment = guess
+        step = 1
+        while segment + step < end and starts[segment + step] <= progress:
+            segment += step
+            step *= 2
+        beyond = min(segment + step, end)
+    while beyond - segment > 1:
+        middle = (segment + beyond) // 2
+        if starts[middle] <= progress:
+            segment = middle
+        else:
+            beyond = middle
+
+    start = starts[segment]
+    lead = segments[segment, LEAD_CYCLES]
+    inner_tiles = segments[segment, INNER_TILES]
+    inner = segments[segment, INNER_CYCLES]
+    group = inner_tiles * inner + segments[segment, LAST_CYCLES]
+
+    # Tiles are equal once the lead is taken off; within the lead, the first tile is in flight.
+    done = progress - start
+    if done > 0:
+        done = max(done - lead, 1)
+        start += lead
+    groups_done = done // group
+    tiles_done = 0
+    rest = done - groups_done * group
+    if rest > inner_tiles * inner:
+        groups_done += 1
+    elif rest > 0:
+        tiles_done = (rest + inner - 1) // inner
+    boundary = start + groups_done * group + tiles_done * inner
+
+    if groups_done == segments[segment, GROUPS]:  # the end of this segment: the next one follows
+        segment += 1
+        groups_done = 0
+        if segment == end:
+            return boundary, 0, 0, end
+    output = segments[segment, OUTPUT_BASE_BYTES] + groups_done * segments[segment, OUTPUT_BYTES]
+    if output == 0 and tiles_done == 0:  # the start of a layer
+        return boundary, 0, 0, segment
+    context = min(table.machine[UBUF_BYTES], output)
+    if tiles_done > 0:
+        context += segments[segment, PARTIAL_BYTES]
+    if tiles_done < segments[segment, INNER_TILES]:
+        return boundary, context, segments[segment, INNER_LOAD_BYTES], segment
+    return boundary, context, segments[segment, LAST_LOAD_BYTES], segment
+
+
+@inlined
+def locate_inlined(
+    table: ProfileTable, profile: int, output_length: int, progress: int, guess: int
+) -> tuple[int, int, int, int]:
+    """Find the first boundary at or after ``progress`` and what a preemption there costs.
+
+    Args:
+        table: The profiles.
+        profile: Row of ``table.profiles``.
+        output_length: Repetitions of phases that run once per output step, ``>= 1``.
+        progress: Useful cycles executed, from 0 to the task's total; not checked here.
+        guess: A segment not far before the one sought, which makes it quicker; any number is right.
+
+    Returns:
+        ``(boundary_cycles, context_bytes, reload_bytes)``, see :class:`PreemptionPoint`, and the
+        row of ``table.segments`` with the tile that follows, or AT_END. A boundary is its own first
+        boundary. O(phases + log segments).
+
+    For callers that are compiled themselves; :func:`locate` is the same for all others.
+    """
+    phase_start = 0
+    end_phase = table.profiles[profile, END_PHASE]
+    for phase in range(table.profiles[profile, FIRST_PHASE], end_phase):
+        cycles = table.phases[phase, PHASE_CYCLES]
+        repeat = table.phases[phase, REPEAT]
+        if repeat == OUTPUT_STEPS:
+            repeat = output_length
+        if progress < phase_start + repeat * cycles:
+            first = table.phases[phase, FIRST_SEGMENT]
+            end = table.phases[phase, END_SEGMENT]
+            within = (progress - phase_start) % cycles
+            boundary, context, reload, segment = _locate_in_phase(table, first, end, within, guess)
+            boundary += progress - within
+            if segment == end:  # of this repetition; phases lie one behind the other
+                if boundary < phase_start + repeat * cycles:
+                    segment = first
+                elif phase + 1 == end_phase:
+                    segment = AT_END
+            return boundary, context, reload, segment
+        phase_start += repeat * cycles
+    return phase_start, 0, 0, AT_END
+
+
+@inlined
+def first_segment(table: ProfileTable, profile: int) -> int:
+    """Row of ``table.segments`` with a profile's first tile."""
+    return int(table.phases[table.profiles[profile, FIRST_PHASE], FIRST_SEGMENT])
+
+
+@in_place
+def locate(
+    table: ProfileTable, profile: int, output_length: int, progress: int
+) -> tuple[int, int, int, int]:
+    """As :func:`locate_inlined`, compiled and cached on its own."""
+    return locate_inlined(table, profile, output_length, progress, AT_END)
