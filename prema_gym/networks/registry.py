@@ -13,6 +13,7 @@ import re
 
 from prema_gym.errors import ConfigError, UnknownNameError, located
 from prema_gym.networks.importers import is_file, read_network
+from prema_gym.networks.importers.formats import endings
 from prema_gym.networks.network import Network, check_wiring
 from prema_gym.networks.zoo import ZOO
 
@@ -32,15 +33,15 @@ def get(name: str, *, where: str = "") -> Network:
     """The network called ``name``.
 
     Args:
-        name: A name of the zoo, or of a network registered in this process, or a file whose name
-            ends in ``.csv`` (SCALE-Sim table) or ``.onnx``, from the current folder. A file is
-            read once per process and then known by its absolute path.
+        name: A name of the zoo, or of a network registered in this process, or a file of one of
+            the formats in :mod:`prema_gym.networks.importers.formats`, from the current folder. A
+            file is read once per process and then known by its absolute path.
         where: What the name came from, for the message.
 
     Raises:
         UnknownNameError: No network has that name; the message gives the nearest one.
         ConfigError: The file cannot be read or imported.
-        MissingExtraError: An ONNX file, and the package ``onnx`` is not installed.
+        MissingExtraError: A file that needs a package which is not installed.
     """
     known_as = full_name(name)
     network = _NETWORKS.get(known_as) if isinstance(known_as, str) else None
@@ -48,7 +49,7 @@ def get(name: str, *, where: str = "") -> Network:
         return network
     if not is_file(name):
         note = (
-            "a file's name ends in .csv or .onnx; "
+            f"a file's name ends in {endings()}; "
             "a network of your own: prema_gym.networks.register(network), in every process"
         )
         raise UnknownNameError("network", str(name), _NETWORKS, where, note=note)

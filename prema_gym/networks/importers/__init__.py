@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prema_gym.errors import ConfigError
-from prema_gym.networks.importers import onnx_graph, scalesim
+from prema_gym.networks.importers.formats import endings, format_of
 from prema_gym.networks.network import FixedPhases, Network, check_wiring
 
 __all__ = ["Imported", "is_file", "read_network"]
-
-_FORMATS = {".csv": "SCALE-Sim table", ".onnx": "ONNX graph"}
 
 
 @dataclass(frozen=True)
@@ -35,38 +33,37 @@ class Imported:
 
 def is_file(name: object) -> bool:
     """Whether a network's name is the name of a file that can be imported."""
-    return isinstance(name, str) and name.lower().endswith(tuple(_FORMATS))
+    return format_of(name) is not None
 
 
 def read_network(
     path: str | os.PathLike[str], *, name: str | None = None, strict: bool = False
 ) -> Imported:
-    """Read a network from a SCALE-Sim table (``.csv``) or an ONNX graph (``.onnx``).
+    """Read a network from a file of one of the ``FORMATS``: a SCALE-Sim table, an ONNX graph.
 
     Args:
         path: The file.
         name: What the network is called; the file's name without its ending by default.
-        strict: Refuse a graph with operators that would be skipped, instead of listing them in the
-            notes. A table is never imported in part.
+        strict: Refuse a file with parts that would be skipped, instead of listing them in the
+            notes.
 
     Raises:
         ConfigError: The file cannot be read, has another ending, or holds something that is not
             allowed; the message names the file, and the line or the operator.
-        MissingExtraError: An ONNX graph, and the package ``onnx`` is not installed.
+        MissingExtraError: Reading such a file needs a package that is not installed.
     """
     file = os.fspath(path)
-    if not is_file(file):
-        endings = " or ".join(f"{ending} ({what})" for ending, what in _FORMATS.items())
-        raise ConfigError(f"{file!r} is no network file: its name must end in {endings}")
-    if file.lower().endswith(".csv"):
-        what, (phases, notes) = _FORMATS[".csv"], scalesim.read(file)
-    else:
-        what, (phases, notes) = _FORMATS[".onnx"], onnx_graph.read(file, strict=strict)
+    kind = format_of(file)
+    if kind is None:
+        raise ConfigError(
+            f"{file!r} is no network file: its name must end in {endings(named=True)}"
+        )
+    phases, notes = kind.read(file, strict=strict)
     check_wiring(phases)
     network = Network(
         name=Path(file).stem if name is None else name,
         title=Path(file).name,
-        source=f"{what} {file}",
+        source=f"{kind.name} {file}",
         domain="custom",
         build=FixedPhases(phases),
     )

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from prema_gym.errors import ConfigError
+from prema_gym.errors import ConfigError, located
 from prema_gym.networks.convolution import Conv2d
 from prema_gym.networks.importers.naming import UniqueNames
 from prema_gym.networks.layers import Layer, Linear
@@ -100,8 +100,12 @@ class _Row:
         return filters == 1 < channels and height * width > 1
 
 
-def read(path: str) -> tuple[tuple[Phase, ...], list[str]]:
+def read(path: str, *, strict: bool) -> tuple[tuple[Phase, ...], list[str]]:
     """The layers of a table as one phase, and notes on how it was read.
+
+    Args:
+        path: The file.
+        strict: Makes no difference: a table is never read in part.
 
     Raises:
         ConfigError: The file cannot be read, has no known header or no layer, or a row has a value
@@ -113,7 +117,10 @@ def read(path: str) -> tuple[tuple[Phase, ...], list[str]]:
     header = _header(lines[0])
     titles = [line for line in lines[1:] if len(line.fields) == 1]
     given = [line for line in lines[1:] if len(line.fields) > 1]
-    rows = [_row(line, header) for line in given]
+    rows = []
+    for line in given:
+        with located(line.where):
+            rows.append(_row(line, header))
     if not rows:
         raise ConfigError(f"{path}: has a header but no layer below it")
     names = UniqueNames()
@@ -169,7 +176,7 @@ def _row(line: _Line, header: _Header) -> _Row:
     """A row's sizes, each checked; never more or fewer than the header names."""
     name = line.field(0)
     if not name:
-        raise ConfigError(f"{line.where}: the layer has no name, got {', '.join(line.fields)!r}")
+        raise ConfigError(f"the layer has no name, got {', '.join(line.fields)!r}")
     sizes = tuple(
         _size(line, field, line.field(at)) for at, field in enumerate(header.sizes, start=1)
     )
@@ -178,7 +185,7 @@ def _row(line: _Line, header: _Header) -> _Row:
     for at, value in further.items():
         if at >= header.width and value and value.lower() != _DEPTHWISE_FIELD:
             raise ConfigError(
-                f"{line.where}: {value!r} stands beyond the {header.width} columns that the "
+                f"{value!r} stands beyond the {header.width} columns that the "
                 "header names: is it the header of another kind of table?"
             )
     _check_batch(line, header.column("batch"))
@@ -191,7 +198,7 @@ def _size(line: _Line, field: str, text: str) -> int:
     """A positive number of at most nine digits; a symbol, a gap or ``1 2`` is an error."""
     if not _SIZE.fullmatch(text):
         raise ConfigError(
-            f"{line.where}: {field} must be a whole number from 1 to 999999999, got {text!r} "
+            f"{field} must be a whole number from 1 to 999999999, got {text!r} "
             f"in {', '.join(line.fields)!r}"
         )
     return int(text)
@@ -201,7 +208,7 @@ def _check_batch(line: _Line, column: int | None) -> None:
     """Only a batch of 1: how many inputs a task has is the scenario's to say."""
     if column is not None and line.field(column) not in ("", "1"):
         raise ConfigError(
-            f"{line.where}: Batch Size must be 1 or empty, got {line.field(column)!r}: "
+            f"Batch Size must be 1 or empty, got {line.field(column)!r}: "
             "a scenario's batch_sizes say how many inputs a task has"
         )
 
@@ -209,12 +216,12 @@ def _check_batch(line: _Line, column: int | None) -> None:
 def _check_sparsity(line: _Line, column: int | None) -> None:
     text = "" if column is None else line.field(column)
     if text and not _RATIO.fullmatch(text):
-        raise ConfigError(f"{line.where}: Sparsity must be N:M, such as 2:4, got {text!r}")
+        raise ConfigError(f"Sparsity must be N:M, such as 2:4, got {text!r}")
 
 
 def _layer(row: _Row, name: str) -> Layer:
     """A row as a layer of ours."""
-    try:
+    with located(row.where):
         if len(row.sizes) == len(_PRODUCT):
             m, n, k = row.sizes
             return Linear(name, Tensor((m, k)), out_features=n, bias=False)
@@ -228,9 +235,6 @@ def _layer(row: _Row, name: str) -> Layer:
             groups=channels if row.depthwise else 1,
             bias=False,
         )
-    except ConfigError as error:
-        error.args = (f"{row.where}: {error}",)  # the same error, with the line it came from
-        raise
 
 
 def _out_channels(row: _Row, channels: int, filters: int) -> int:

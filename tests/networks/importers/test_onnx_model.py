@@ -9,7 +9,7 @@ import pytest
 
 from prema_gym.errors import ConfigError
 from prema_gym.networks import Gemm, read_network
-from prema_gym.networks.importers import onnx_model
+from prema_gym.networks.importers.onnx_graph import model
 from tests.networks.importer_files import Sizes, layers, node, write_graph
 
 CONV = [node("Conv", "x w", "c", pads=[1, 1, 1, 1])]
@@ -94,7 +94,7 @@ def test_a_stored_tensor_among_the_inputs_is_no_input(tmp_path: Path) -> None:
 
 def test_who_reads_what(tmp_path: Path) -> None:
     nodes = [node("Relu", "x", "a"), node("Add", "a a", "b"), node("Relu", "b", "c")]
-    found = onnx_model.load(str(write_graph(tmp_path / "g.onnx", nodes, {"x": (1, 3)})))
+    found = model.load(str(write_graph(tmp_path / "g.onnx", nodes, {"x": (1, 3)})))
     assert [found.is_read_once(name) for name in "xabc"] == [True, False, True, False]
     assert found.only_reader("a") is None
     assert found.only_reader("b") == found.operators[2]

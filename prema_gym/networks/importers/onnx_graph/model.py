@@ -1,6 +1,6 @@
 """Which operators does an ONNX file hold, and what do they read?
 
-With :mod:`~prema_gym.networks.importers.onnx_sizes` the only module that touches the package
+With :mod:`~prema_gym.networks.importers.onnx_graph.sizes` the only module that touches the package
 ``onnx``, which is loaded when a file is read. Weights are never looked at, so a graph whose
 external weights are missing reads as well.
 """
@@ -14,14 +14,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from prema_gym.errors import ConfigError, MissingExtraError
-from prema_gym.networks.importers.onnx_sizes import Shape, infer, known_sizes
+from prema_gym.errors import ConfigError, located
+from prema_gym.networks.importers.onnx_graph.sizes import (
+    SHAPE_READERS,
+    Shape,
+    infer,
+    known_sizes,
+)
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
-
-# Operators whose results depend on shapes alone, known before the network runs.
-_SHAPE_READERS = ("Shape", "Size")
 
 # Products of quantised numbers: the plain one that does the same work, and which inputs it has of
 # theirs; the others are scales and zero points, applied while results drain.
@@ -80,7 +82,7 @@ class Graph:
         """Tensors that do not depend on the inputs' values: weights, and what is made of them."""
         found = {"", *self.weights}
         for operator in self.operators:
-            if operator.kind in _SHAPE_READERS or found.issuperset(operator.inputs):
+            if operator.kind in SHAPE_READERS or found.issuperset(operator.inputs):
                 found.update(operator.outputs)
         return frozenset(found)
 
@@ -125,15 +127,12 @@ def load(path: str) -> Graph:
     """Read a file.
 
     Raises:
-        MissingExtraError: The package ``onnx`` is not installed.
+        ModuleNotFoundError: The package ``onnx`` is not installed.
         ConfigError: The file cannot be read or is not ONNX, or an input's size is open.
     """
-    try:
-        import onnx
-        from google.protobuf.message import DecodeError
-        from onnx import shape_inference
-    except ModuleNotFoundError:
-        raise MissingExtraError(f"reading {path}", "onnx", "networks") from None
+    import onnx
+    from google.protobuf.message import DecodeError
+    from onnx import shape_inference
 
     try:
         model = onnx.load(path, load_external_data=False)
@@ -141,12 +140,13 @@ def load(path: str) -> Graph:
         raise ConfigError(f"cannot read {path!r}: {error.strerror}") from error
     except DecodeError as error:
         raise ConfigError(f"{path!r} is not an ONNX file") from error
-    notes = _settle_inputs(model.graph, path)
-    try:
-        model = infer(model)
-    except (shape_inference.InferenceError, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split())
-        raise ConfigError(f"{path}: ONNX cannot infer its shapes: {reason}") from error
+    with located(path):
+        notes = _settle_inputs(model.graph)
+        try:
+            model = infer(model)
+        except (shape_inference.InferenceError, UnicodeDecodeError) as error:
+            reason = " ".join(str(error).split())
+            raise ConfigError(f"ONNX cannot infer its shapes: {reason}") from error
     return _graph(model, notes)
 
 
@@ -195,7 +195,7 @@ def _operator(node: NodeProto, number: int) -> Operator:
     )
 
 
-def _settle_inputs(graph: GraphProto, path: str) -> list[str]:
+def _settle_inputs(graph: GraphProto) -> list[str]:
     """Give every input fixed sizes in place: an open first axis is a batch of 1.
 
     Returns:
@@ -209,7 +209,7 @@ def _settle_inputs(graph: GraphProto, path: str) -> list[str]:
     notes, batch_symbols = [], set()
     for value in inputs:
         if not value.type.tensor_type.HasField("shape"):
-            raise ConfigError(f"{path}: input {value.name!r} has no shape; export it with one")
+            raise ConfigError(f"input {value.name!r} has no shape; export it with one")
         for dim in value.type.tensor_type.shape.dim[:1]:
             if dim.dim_value < 1:
                 symbol = dim.dim_param
@@ -230,7 +230,7 @@ def _settle_inputs(graph: GraphProto, path: str) -> list[str]:
                 dim.dim_value = 1
             if dim.dim_value < 1:
                 raise ConfigError(
-                    f"{path}: input {value.name!r}: axis {axis} ({dim.dim_param or 'unnamed'}) "
+                    f"input {value.name!r}: axis {axis} ({dim.dim_param or 'unnamed'}) "
                     "is open, only axis 0 may be (a batch of 1); export it with a fixed size"
                 )
     return notes

@@ -384,36 +384,43 @@ def test_recurrent_layers_are_a_phase_of_their_own(
 
 
 @pytest.mark.parametrize(
-    ("nodes", "message"),
+    ("nodes", "kind", "message"),
     [
-        ([node("MaxPool", "x", "y")], "MaxPool needs 2 numbers as kernel_shape, got None"),
+        ([node("MaxPool", "x", "y")], "MaxPool", "kernel_shape must be 2 whole numbers, got None"),
         (
             [node("Conv", "x w", "y", strides=[1])],
-            "Conv needs 2 numbers as strides, got [1]",
+            "Conv",
+            "strides must be 2 whole numbers, got [1]",
         ),
         (
             [node("Conv", "x w", "y", auto_pad="SAME")],
-            "auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER, got 'SAME'",
+            "Conv",
+            "unknown auto_pad 'SAME' (known: NOTSET, VALID, ",
         ),
         (
             [node("Conv", "x w", "y", group=[1, 1])],
-            "Conv needs a whole number as group, got [1, 1]",
+            "Conv",
+            "group must be a whole number, got [1, 1]",
         ),
-        ([node("Conv", "x", "y")], "Conv needs an input 1, got ['x']"),
-        ([node("Conv", "x m", "y")], "Conv needs 4 axes of input 1, got (4, 4)"),
-        ([node("Gemm", "x m", "y")], "Gemm needs 2 axes of input 0, got (1, 4, 8, 8)"),
-        ([node("MatMul", "x m", "y")], "a product of (1, 4, 8, 8) and (4, 4) does not exist"),
-        ([node("LSTM", "x m m", "y", hidden_size=1)], "LSTM needs 3 axes of input 0, got"),
+        ([node("Conv", "x", "y")], "Conv", "input 1 must be given, got ['x']"),
+        ([node("Conv", "x m", "y")], "Conv", "input 1 must have 4 axes, got (4, 4)"),
+        ([node("Gemm", "x m", "y")], "Gemm", "input 0 must have 2 axes, got (1, 4, 8, 8)"),
+        (
+            [node("MatMul", "x m", "y")],
+            "MatMul",
+            "a product of (1, 4, 8, 8) and (4, 4) does not exist",
+        ),
+        ([node("LSTM", "x m m", "y", hidden_size=1)], "LSTM", "input 0 must have 3 axes, got"),
     ],
 )
 def test_malformed_operators_are_named(
-    tmp_path: Path, nodes: list[onnx.NodeProto], message: str
+    tmp_path: Path, nodes: list[onnx.NodeProto], kind: str, message: str
 ) -> None:
     path = tmp_path / "g.onnx"
     write_graph(path, nodes, {"x": (1, 4, 8, 8)}, {"w": (4, 4, 1, 1), "m": (4, 4)})
     with pytest.raises(ConfigError) as caught:
         read_network(path)
-    assert str(caught.value).startswith(f"{path}, operator 'the y': {message}")
+    assert str(caught.value).startswith(f"{path}: operator 'the y' ({kind}): {message}")
 
 
 def test_a_dilated_pool_is_listed(tmp_path: Path) -> None:

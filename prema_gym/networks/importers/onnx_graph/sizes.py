@@ -22,14 +22,15 @@ Shape = tuple[int, ...]
 # A list of sizes is as long as a tensor has axes; twice that for padding.
 _MOST_ELEMENTS = 64
 
-_SHAPE_READERS = frozenset({"Shape", "Size"})
+SHAPE_READERS = frozenset({"Shape", "Size"})
+"""Operators whose results depend on shapes alone, known before the network runs."""
 
 # Results no longer than all operands together.
 _SHORT = frozenset(
     (
         "Abs Add And Cast Ceil Concat Constant Div Equal Floor Gather Greater Identity Less Max "
         "Min Mod Mul Neg Not Or ReduceMax ReduceMin ReduceProd ReduceSum Reshape Slice Split Sqrt "
-        "Squeeze Sub Transpose Unsqueeze Where " + " ".join(_SHAPE_READERS)
+        "Squeeze Sub Transpose Unsqueeze Where " + " ".join(SHAPE_READERS)
     ).split()
 )
 # Results that may be of any length, so run only if that is known.
@@ -130,7 +131,7 @@ def _run(
     """The result of an operator on sizes, None if it is none or cannot be told."""
     if node.domain not in ("", "ai.onnx") or len(node.output) != 1:
         return None
-    if node.op_type in _SHAPE_READERS and sizes.keys() >= set(node.input):
+    if node.op_type in SHAPE_READERS and sizes.keys() >= set(node.input):
         # All that is read of it is its shape, so it need not be stored.
         operands = {name: np.broadcast_to(np.float32(0), sizes[name]) for name in node.input}
     elif all(name in values for name in node.input if name):

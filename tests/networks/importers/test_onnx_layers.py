@@ -7,7 +7,7 @@ import pytest
 from prema_gym.errors import ConfigError
 from prema_gym.networks import Conv2d, Gemm, Tensor
 from prema_gym.networks.importers.naming import UniqueNames
-from prema_gym.networks.importers.products import Product, Repeated
+from prema_gym.networks.importers.onnx_graph.layers import Product, Repeated
 
 
 def test_a_product_has_its_own_operands_for_each_item() -> None:

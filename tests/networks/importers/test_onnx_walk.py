@@ -271,7 +271,9 @@ def test_a_product_of_open_size_is_an_error_and_other_work_is_listed(tmp_path: P
     weights = {"w": (3, 3, 1, 1)}
     odd = onnx.helper.make_node("Odd", ["x"], ["o"], domain="mine")
     path = write_graph(tmp_path / "g.onnx", [odd, node("Conv", "o w", "c")], IMAGE, weights)
-    assert failure(path).startswith(", operator 'the c': its sizes are known only when it runs")
+    assert failure(path).startswith(
+        ": operator 'the c' (Conv): its sizes are known only when it runs"
+    )
     assert "perhaps behind what is not known here: mine::Odd;" in failure(path)
     nodes = [odd, node("Exp", "o", "e"), node("Conv", "x w", "c")]
     path = write_graph(tmp_path / "g.onnx", nodes, IMAGE, weights)
@@ -290,10 +292,10 @@ def test_sizes_that_do_not_fit_are_one_line_with_the_operator(tmp_path: Path) ->
     nodes = [node("Conv", "x w", "c", group=2)]
     path = write_graph(tmp_path / "g.onnx", nodes, IMAGE, {"w": (4, 3, 1, 1)})
     assert failure(path) == (
-        ", operator 'the c': filters of 3 channels in 2 groups do not fit 3 channels"
+        ": operator 'the c' (Conv): filters of 3 channels in 2 groups do not fit 3 channels"
     )
     path = write_graph(tmp_path / "g.onnx", [node("Conv", "x w", "c")], IMAGE, {"w": (4, 3, 9, 9)})
-    assert ", operator 'the c': Conv2d 'the c': a window of 9 does not fit" in failure(path)
+    assert ": operator 'the c' (Conv): Conv2d 'the c': a window of 9 does not fit" in failure(path)
 
 
 def test_what_is_no_onnx_file_is_refused(tmp_path: Path) -> None:

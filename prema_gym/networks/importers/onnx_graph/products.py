@@ -1,0 +1,64 @@
+"""What do matrix products cost: with weights, and of two activations?
+
+Source: the operators' definitions, ONNX operator sets 1 to 22.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from prema_gym.errors import ConfigError
+from prema_gym.networks.importers.onnx_graph.layers import Product
+from prema_gym.networks.importers.onnx_graph.model import Graph, Operator
+from prema_gym.networks.importers.onnx_graph.operands import (
+    Layers,
+    agreed,
+    follower,
+    input_shape,
+    integer,
+)
+from prema_gym.networks.layers import Linear
+from prema_gym.networks.tensor import Tensor
+
+
+def gemm(graph: Graph, operator: Operator, name: str) -> Layers:
+    """Two matrices, each perhaps transposed, and a bias."""
+    m, k = input_shape(graph, operator, 0, least=2, most=2)
+    inner, n = input_shape(graph, operator, 1, least=2, most=2)
+    if integer(operator, "transA", 0):
+        m, k = k, m
+    if integer(operator, "transB", 0):
+        inner, n = n, inner
+    if k != inner:
+        raise ConfigError(f"a product of {m} × {k} and {inner} × {n} does not exist")
+    if operator.inputs[1] not in graph.constants:
+        return agreed(graph, operator, Product(name, rows=m, depth=k, columns=n))
+    layer = Linear(name, Tensor((m, k)), out_features=n, bias=operator.has_input(2))
+    return agreed(graph, operator, layer)
+
+
+def matmul(graph: Graph, operator: Operator, name: str) -> Layers:
+    """NumPy's rules: a vector is a row or a column, leading axes are broadcast."""
+    left, right = (input_shape(graph, operator, index, least=1) for index in (0, 1))
+    *left_batch, m, k = left if len(left) > 1 else (1, *left)
+    *right_batch, inner, n = right if len(right) > 1 else (*right, 1)
+    if k != inner:
+        raise ConfigError(f"a product of {left} and {right} does not exist")
+    if right_batch:
+        count = math.prod(_broadcast(left_batch, right_batch))
+        return agreed(graph, operator, Product(name, rows=m, depth=k, columns=n, count=count))
+    rows = math.prod(left_batch) * m  # one right operand for all: they stream through together
+    if operator.inputs[1] not in graph.constants:
+        return agreed(graph, operator, Product(name, rows=rows, depth=k, columns=n))
+    bias = follower(graph, operator, "Add")
+    has_bias = bias is not None and graph.is_per_channel(bias)
+    layer = Linear(name, Tensor((rows, k)), out_features=n, bias=has_bias)
+    return agreed(graph, operator, layer)
+
+
+def _broadcast(left: Sequence[int], right: Sequence[int]) -> list[int]:
+    """Leading axes of both operands, the shorter one filled up with ones in front."""
+    length = max(len(left), len(right))
+    left, right = ([1] * (length - len(axes)) + list(axes) for axes in (left, right))
+    return [max(pair) for pair in zip(left, right, strict=True)]
