@@ -15,7 +15,7 @@ FULL_WIDTH = 110
 Network = Annotated[
     list[str] | None,
     typer.Argument(
-        help="FILE.csv (SCALE-Sim), FILE.onnx or names; none means all networks with a name.",
+        help="Names, or files that hold a network; none means all networks with a name.",
         show_default=False,
     ),
 ]

@@ -1,4 +1,4 @@
-"""A file's name is a network's name: read once, kept under its absolute path."""
+"""A file's name is a network's name; which files there are is one table."""
 
 from __future__ import annotations
 
@@ -6,11 +6,25 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from prema_gym.errors import ConfigError, UnknownNameError
-from prema_gym.networks import get, is_file, names, notes, read_network, register
+from prema_gym.networks import (
+    Linear,
+    Phase,
+    Tensor,
+    get,
+    is_file,
+    names,
+    notes,
+    read_network,
+    register,
+)
+from prema_gym.networks.importers import formats
+from prema_gym.networks.importers.formats import FORMATS, NetworkFormat
+from prema_gym.workloads import Scenario
 from tests.networks.importer_files import onnx_file, scalesim
 
 pytestmark = pytest.mark.usefixtures("own_networks")
@@ -72,3 +86,39 @@ def test_a_file_that_cannot_be_read_gets_no_name() -> None:
 def test_a_table_needs_no_optional_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     assert get(str(scalesim("GEMM_mnk_gpt2"))).macs() == 20_686_307_328
+
+
+@pytest.mark.parametrize("one", FORMATS, ids=lambda one: one.ending)
+def test_each_format_has_a_reader_and_endings_do_not_overlap(one: NetworkFormat) -> None:
+    assert [other.ending for other in FORMATS if f"a{one.ending}".endswith(other.ending)] == [
+        one.ending
+    ]
+    with pytest.raises(ConfigError, match="cannot read"):
+        one.read(f"absent{one.ending}", strict=False)
+
+
+def test_a_new_format_is_a_module_and_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything that takes a network's name then knows it."""
+
+    def read(path: str, *, strict: bool) -> tuple[tuple[Phase, ...], list[str]]:
+        features = int(Path(path).read_text())
+        return (Phase((Linear("fc", Tensor((features,)), out_features=2),)),), ["strict"] * strict
+
+    reader = ModuleType("widths")
+    monkeypatch.setattr(reader, "read", read, raising=False)
+    monkeypatch.setitem(sys.modules, f"{formats.__name__.rpartition('.')[0]}.widths", reader)
+    line = NetworkFormat(ending=".width", name="width", reads="a number", module="widths")
+    monkeypatch.setattr(formats, "FORMATS", (*FORMATS, line))
+
+    (tmp_path / "mine.toml").write_text('networks = ["a.width"]\n')
+    path = tmp_path / "a.width"
+    path.write_text("5")
+    assert is_file("a.width")
+    assert get(str(path)).macs() == 10
+    assert get(str(path)).source == f"width {path}"
+    assert read_network(path, strict=True).notes == (f"{path}: strict",)
+    assert Scenario.from_toml(tmp_path / "mine.toml").networks == (str(path),)
+    with pytest.raises(UnknownNameError, match=r"ends in \.csv or \.onnx or \.width"):
+        get("a.pt")
