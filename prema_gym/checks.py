@@ -24,7 +24,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
@@ -264,10 +264,20 @@ def declared(
         unit: Of its value.
         source: Why the default is what it is.
     """
-    data = {"constraint": constraint, "help": help, "unit": unit, "source": source}
+    data = stated(constraint, help=help, unit=unit, source=source)
     if factory is not None:
         return field(default_factory=factory, metadata=data)
     return field(default=default, metadata=data)
+
+
+def stated(
+    constraint: Constraint | None = None, *, help: str = "", unit: str = "", source: str = ""
+) -> dict[str, Any]:
+    """Say of a field without a default what :func:`declared` says of one with.
+
+    Used as ``name: str = field(metadata=stated(text(), help="…"))``.
+    """
+    return {"constraint": constraint, "help": help, "unit": unit, "source": source}
 
 
 def check_fields(record: object) -> None:
@@ -347,9 +357,25 @@ def read_record(kind: type[R], data: object, where: str, *, note: str = "") -> R
     """
     if not isinstance(data, Mapping):
         raise ConfigError(f"{where} must be a table of values by name, got {data!r}")
-    check_keys(data, [one.name for one in fields(kind)], where, kind="field", note=note)  # type: ignore[arg-type]
+    known = fields(kind)  # type: ignore[arg-type]
+    check_keys(data, [one.name for one in known], where, kind="field", note=note)
+    for one in known:
+        if one.name not in data and one.default is one.default_factory is MISSING:
+            raise ConfigError(f"{where} must have {one.name}")
     with located(where):
         return kind(**data)
+
+
+def plain(record: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
+    """Undo :func:`read_record`: a dataclass's fields as JSON and TOML take them, None left out."""
+    named = {one.name: getattr(record, one.name) for one in fields(record)}
+    return {name: _plain_value(value) for name, value in named.items() if value is not None}
+
+
+def _plain_value(value: object) -> object:
+    if is_dataclass(value):
+        return plain(value)
+    return [_plain_value(item) for item in value] if isinstance(value, tuple) else value
 
 
 def damaged(path: Path, error: Exception) -> ConfigError:

@@ -1,14 +1,17 @@
 """How are files read and written? Whole or not at all, and with the place of every mistake.
 
 A file is written beside its place and then renamed, so a reader never meets half of it. Readers of
-TOML name the file and the line. Leaf of the house: everything may use it. Source: ours.
+TOML and JSON name the file and the line. Leaf of the house: everything may use it. Source: ours.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,12 +22,10 @@ from prema_gym.errors import ConfigError
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Have ``write`` fill a file beside ``path``, then rename it into place.
 
-    Args:
-        path: Where the file belongs; its folder exists.
-        write: Called with the temporary path, which keeps the suffix.
+    The folder exists. ``write`` is called with the temporary path, which keeps the suffix.
 
     Raises:
-        OSError: The file cannot be written; nothing is left behind.
+        OSError: It cannot be written; nothing is left behind.
     """
     # The same folder makes the rename atomic; the process id keeps two writers apart.
     beside = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
@@ -42,14 +43,20 @@ def write_text_atomically(path: Path, text: str) -> None:
     write_atomically(path, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file whole or not at all, as a user's command does.
+
+    Raises:
+        ConfigError: The file cannot be written; nothing is left behind.
+    """
+    try:
+        write_text_atomically(Path(path), text)
+    except OSError as error:
+        raise ConfigError(f"cannot write {os.fspath(path)!r}: {error.strerror}") from error
+
+
 def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read one TOML file.
-
-    Args:
-        path: The file.
-
-    Returns:
-        Its contents as plain dictionaries, lists, numbers and strings.
+    """Read one TOML file as plain dictionaries, lists, numbers and texts.
 
     Raises:
         ConfigError: The file cannot be read or is not TOML; the message names it.
@@ -61,34 +68,89 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
         import tomli as tomllib
 
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot read {os.fspath(path)!r}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{os.fspath(path)!r} is not UTF-8 text") from error
-    try:
-        return tomllib.loads(text)
+        return tomllib.loads(_read_text(path, "utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{os.fspath(path)!r} is not valid TOML: {error}") from error
 
 
 def write_toml(path: str | os.PathLike[str], data: Mapping[str, Any]) -> None:
-    """Write one TOML file; a reader sees the old file or the whole new one, never a part.
-
-    Args:
-        path: The file; an existing one is replaced.
-        data: Plain dictionaries, lists, numbers and strings (``math.inf`` is allowed).
+    """Write one TOML file of plain dictionaries, lists, numbers (also infinite ones) and texts.
 
     Raises:
         ConfigError: The file cannot be written; nothing is left behind.
     """
     import tomli_w
 
-    text = tomli_w.dumps(data)  # before any file exists: what cannot be written leaves no trace
+    write_text(path, tomli_w.dumps(data))
+
+
+def read_json(path: str | os.PathLike[str], *, infinity: bool = False) -> Any:  # noqa: ANN401
+    """Read one file of strict JSON as plain data: no key twice, none of Python's constants.
+
+    With ``infinity`` the texts "inf" and "-inf" are numbers, as :func:`to_strict_json` writes them,
+    and so are the constants that older files hold.
+
+    Raises:
+        ConfigError: The file cannot be read or is not such JSON; the message names it.
+    """
+    where = repr(os.fspath(path))
+
+    def constant(name: str) -> float:
+        if infinity and name != "NaN":
+            return float(name)
+        raise ConfigError(f"{where} is not valid JSON: {name} is not a number")
+
+    def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        for key, times in Counter(key for key, _ in pairs).items():
+            if times > 1:
+                raise ConfigError(f"{where} gives {key!r} twice in one object")
+        return dict(pairs)
+
     try:
-        write_text_atomically(Path(path), text)
+        text = _read_text(path, "utf-8-sig")
+        data = json.loads(text, parse_constant=constant, object_pairs_hook=each_once)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ConfigError(f"{where} is not valid JSON: {error}") from error
+    return _renamed(data, {"inf": math.inf, "-inf": -math.inf}) if infinity else data
+
+
+def to_strict_json(data: object, *, indent: int | None = 2) -> str:
+    """Plain data as JSON that every reader takes: infinity, which JSON has not, is the text "inf".
+
+    ``indent`` is spaces a level; None gives one line.
+
+    Raises:
+        ValueError: It holds NaN, which says nothing.
+    """
+    finite = _renamed(data, {math.inf: "inf", -math.inf: "-inf"})
+    return json.dumps(finite, indent=indent, allow_nan=False)
+
+
+def write_json(path: str | os.PathLike[str], data: object) -> None:
+    """Write one file of strict JSON, which ``read_json(path, infinity=True)`` reads back equal.
+
+    Raises:
+        ConfigError: The file cannot be written; nothing is left behind.
+    """
+    write_text(path, to_strict_json(data) + "\n")
+
+
+def _renamed(value: object, names: Mapping[Any, object]) -> Any:  # noqa: ANN401 - plain data
+    """Plain data with other names for some of its numbers and texts, however deep."""
+    if isinstance(value, Mapping):
+        return {key: _renamed(item, names) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_renamed(item, names) for item in value]
+    return names.get(value, value) if isinstance(value, str | float) else value
+
+
+def _read_text(path: str | os.PathLike[str], encoding: str) -> str:
+    try:
+        return Path(path).read_text(encoding=encoding)
     except OSError as error:
-        raise ConfigError(f"cannot write {os.fspath(path)!r}: {error.strerror}") from error
+        raise ConfigError(f"cannot read {os.fspath(path)!r}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{os.fspath(path)!r} is not UTF-8 text") from error
 
 
 def check_folder(directory: str | os.PathLike[str]) -> None:
@@ -106,17 +168,10 @@ def check_folder(directory: str | os.PathLike[str]) -> None:
 
 
 def write_files(directory: str | os.PathLike[str], files: Mapping[str, str]) -> list[Path]:
-    """Write text files into a folder, made if absent; a failure leaves no partial file behind.
-
-    Args:
-        directory: Where to.
-        files: Text by file name.
-
-    Returns:
-        The paths written.
+    """Write texts by file name into a folder, made if absent; return the paths.
 
     Raises:
-        ConfigError: The folder cannot be made or written to; the message says why.
+        ConfigError: The folder cannot be made or written to; no partial file is left behind.
     """
     folder = Path(directory)
     temporary: dict[Path, Path] = {}

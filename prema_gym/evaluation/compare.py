@@ -38,10 +38,11 @@ from prema_gym.metrics import (
 from prema_gym.simulator import DEFAULT_SLOTS, SchedulerOptions, Simulator
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import compile_scenario
+from prema_gym.workloads.fields import TASK_FIELDS
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.storage import WorkloadLike, as_batch
-from prema_gym.workloads.workload import TASK_FIELDS, WorkloadBatch
+from prema_gym.workloads.workload import WorkloadBatch
 
 __all__ = [
     "Decider",

@@ -5,16 +5,25 @@ from __future__ import annotations
 from numba import literal_unroll
 
 from prema_gym.compiled.jit import inlined
+from prema_gym.compiled.straight import straight_line
 from prema_gym.hardware.layout import AT_END, ProfileTable
 from prema_gym.hardware.locate import first_segment
 from prema_gym.simulator.clock import spend, take_arrivals
 from prema_gym.simulator.options import EngineOptions
 from prema_gym.simulator.rules import Record, layer_cycles, observe
-from prema_gym.simulator.state import ASKING, ENV_DTYPE, IDLE, NONE, State
+from prema_gym.simulator.state import ASKING, ENV_DTYPE, IDLE, NONE, TASK_INPUTS, State
 from prema_gym.simulator.wakeups import play_on
 from prema_gym.workloads.workload import WorkloadArrays
 
 _ENV_FIELDS = ENV_DTYPE.names or ()
+
+# Task ``i`` of row ``k`` of a workload, into its record.
+_copy_inputs = straight_line(
+    "copy_inputs",
+    "task, workload, k, i",
+    "task['{field}'] = workload.{field}[k, i]",
+    TASK_INPUTS,
+)
 
 
 @inlined
@@ -30,15 +39,7 @@ def start_one(
     _clear_env(state, b, workload.num_tasks[k])
     for i in range(workload.num_tasks[k]):
         task = state.task[b, i]
-        task["arrival_cycles"] = workload.arrival_cycles[k, i]
-        task["profile"] = workload.profile[k, i]
-        task["output_length"] = workload.output_length[k, i]
-        task["priority"] = workload.priority[k, i]
-        task["batch_size"] = workload.batch_size[k, i]
-        task["network"] = workload.network[k, i]
-        task["isolated_cycles"] = workload.isolated_cycles[k, i]
-        task["estimated_cycles"] = workload.estimated_cycles[k, i]
-        task["deadline_cycles"] = workload.deadline_cycles[k, i]
+        _copy_inputs(task, workload, k, i)
         _clear_task(task, options.oracle)
         task["next_layer_cycles"] = layer_cycles(
             table, options, first_segment(table, task["profile"])

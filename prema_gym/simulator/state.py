@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prema_gym.workloads.fields import TASK_FIELDS
+
 NONE = -1  # no task in a slot, no running slot, not yet happened
 
 # Status of an environment.
@@ -25,17 +27,7 @@ RUN, CHECKPOINTING, RESTORING, IDLE = range(4)
 SLICE_KINDS = ("run", "checkpoint", "restore", "idle")
 SLICE_TASK, SLICE_KIND, SLICE_START, SLICE_END = range(4)
 
-TASK_INPUTS = (
-    "arrival_cycles",
-    "profile",
-    "output_length",
-    "priority",
-    "batch_size",
-    "network",
-    "isolated_cycles",
-    "estimated_cycles",
-    "deadline_cycles",
-)
+TASK_INPUTS = TASK_FIELDS  # what comes in: the numbers of a workload's task
 TASK_RECORDS = (
     "first_run_cycles",  # start of the first run, NONE before
     "completion_cycles",  # NONE before
@@ -62,7 +54,7 @@ _TASK_INTERNALS = (
     "on_host",  # 1: the saved context lies in host memory
 )
 # Fields read at every wake-up stand first: a record's first two cache lines, of four.
-_HOT = (
+_FIRST_LINE = (
     "arrival_cycles",
     "executed_cycles",
     "killed_cycles",
@@ -71,6 +63,8 @@ _HOT = (
     "priority",
     "token",
     "deadline_cycles",
+)
+_SECOND_LINE = (
     "stopped_cycles",
     "batch_size",
     "checkpoints",
@@ -80,6 +74,7 @@ _HOT = (
     "next_layer_cycles",
     "order",
 )
+_HOT = _FIRST_LINE + _SECOND_LINE
 _COLD = tuple(n for n in TASK_INPUTS + TASK_RECORDS + _TASK_INTERNALS if n not in _HOT)
 CACHE_LINE = 64  # bytes; with longer ones records share lines, and all is as right
 HOT_BYTES = 2 * CACHE_LINE

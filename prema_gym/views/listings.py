@@ -19,7 +19,8 @@ from prema_gym.workloads import scenarios
 from prema_gym.workloads.accuracy import mean_isolated_ms
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.estimates import estimate_network
-from prema_gym.workloads.lengths import default_lengths, learn_output_lengths
+from prema_gym.workloads.lengths import default_lengths
+from prema_gym.workloads.output_lengths import learn_output_lengths
 
 BATCHES = (1, 4, 16)  # the paper's batch sizes (fidelity.md, R)
 

@@ -11,12 +11,13 @@ from prema_gym.lazy import on_first_use
 
 if TYPE_CHECKING:
     from prema_gym.workloads.accuracy import EstimateAccuracy, estimate_accuracy
-    from prema_gym.workloads.catalog import Catalog, CatalogArrays, compile_scenario
+    from prema_gym.workloads.catalog import Catalog, compile_scenario
     from prema_gym.workloads.estimates import Estimate, estimate_network
     from prema_gym.workloads.generate import draw_uniforms, sample, sample_batch
     from prema_gym.workloads.lengths import LengthModel, quantile_grid
     from prema_gym.workloads.scenario import Scenario
     from prema_gym.workloads.storage import load_workload, save_workload
+    from prema_gym.workloads.tables import CatalogArrays
     from prema_gym.workloads.tasks import TaskSpec, workload_from_tasks
     from prema_gym.workloads.workload import Workload, WorkloadArrays, WorkloadBatch
 
@@ -49,12 +50,13 @@ __getattr__, __dir__ = on_first_use(
     __name__,
     {
         "accuracy": ("EstimateAccuracy", "estimate_accuracy"),
-        "catalog": ("Catalog", "CatalogArrays", "compile_scenario"),
+        "catalog": ("Catalog", "compile_scenario"),
         "estimates": ("Estimate", "estimate_network"),
         "generate": ("draw_uniforms", "sample", "sample_batch"),
         "lengths": ("LengthModel", "quantile_grid"),
         "scenario": ("Scenario",),
         "storage": ("load_workload", "save_workload"),
+        "tables": ("CatalogArrays",),
         "tasks": ("TaskSpec", "workload_from_tasks"),
         "workload": ("Workload", "WorkloadArrays", "WorkloadBatch"),
     },

@@ -1,8 +1,8 @@
 """How well do the estimates match the true isolated times?
 
-Figures are exact expectations over the tasks that a scenario draws (each network, batch size, input
-length and output ratio with its probability), not a sample. The estimate includes what the
-scheduler does not know: it uses the predicted output length, the truth the drawn one.
+Figures are exact expectations over the tasks that a scenario draws, each with its probability
+(`Catalog.probabilities`), not a sample. The estimate includes what the scheduler does not know: it
+uses the predicted output length, the truth the drawn one.
 
 Source: the claim "98 % correlation" (fidelity.md, S); the weighting is ours.
 """
@@ -12,13 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from prema_gym.errors import UnknownNameError
 from prema_gym.workloads.catalog import Catalog
-from prema_gym.workloads.lengths import output_length
-
-FloatArray = npt.NDArray[np.float64]
+from prema_gym.workloads.tables import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,17 +73,8 @@ def mean_isolated_ms(catalog: Catalog) -> float:
 def _isolated_times(catalog: Catalog) -> tuple[FloatArray, FloatArray]:
     """True isolated cycles and probability of every task: float64 (num_profiles, NUM_RATIOS)."""
     arrays = catalog.arrays
-    ratios = arrays.ratios_millionths[arrays.profile_network]
-    steps = np.array(
-        [
-            [output_length(length, ratio) for ratio in row]
-            for length, row in zip(arrays.input_length.tolist(), ratios.tolist(), strict=True)
-        ]
-    )
-    truth = arrays.fixed_cycles[:, None] + arrays.step_cycles[:, None] * steps
-    per_network_and_batch = arrays.num_lengths[arrays.profile_network] * ratios.shape[1]
-    share = 1.0 / (arrays.first_profile.size * per_network_and_batch)
-    return truth.astype(np.float64), np.broadcast_to(share[:, None], truth.shape)
+    truth = arrays.fixed_cycles[:, None] + arrays.step_cycles[:, None] * arrays.output_lengths
+    return truth.astype(np.float64), catalog.probabilities
 
 
 def _pearson(x: FloatArray, y: FloatArray, weight: FloatArray) -> float | None:

@@ -8,7 +8,6 @@ code is compiled.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -17,23 +16,13 @@ import numpy.typing as npt
 
 from prema_gym.compiled.bit_generator import next_double
 from prema_gym.compiled.jit import in_place
+from prema_gym.compiled.straight import straight_line
 from prema_gym.errors import WorkloadError
-from prema_gym.workloads.catalog import (
-    ARRIVAL,
-    BURST_SIZE,
-    WINDOW_CYCLES,
-    Catalog,
-    CatalogArrays,
-)
-from prema_gym.workloads.lengths import NUM_RATIOS, RATIO_ONE
-from prema_gym.workloads.scenario import BURST, PERIODIC, POISSON, TRACE
-from prema_gym.workloads.workload import (
-    TASK_FIELDS,
-    Workload,
-    WorkloadArrays,
-    WorkloadBatch,
-    empty_arrays,
-)
+from prema_gym.workloads.arrival_times import draw_arrivals, sort_stable
+from prema_gym.workloads.catalog import Catalog
+from prema_gym.workloads.fields import TASK_FIELDS
+from prema_gym.workloads.tables import CatalogArrays
+from prema_gym.workloads.workload import Workload, WorkloadArrays, WorkloadBatch, empty_arrays
 
 # What each of a task's six uniform numbers decides.
 U_ARRIVAL, U_NETWORK, U_BATCH, U_PRIORITY, U_INPUT, U_RATIO = range(6)
@@ -56,11 +45,11 @@ def new_draft(num_workloads: int, num_tasks: int) -> Draft:
 
 
 class Drawing(NamedTuple):
-    """What compiled code needs to draw the workloads of B copies from their own generators."""
+    """What compiled code needs to draw the workloads of B sub-environments, each from its own."""
 
     catalog: CatalogArrays
     draft: Draft
-    generators: npt.NDArray[np.int64]  # (B,) `_random.address_of`; (0,): workloads are given
+    generators: npt.NDArray[np.int64]  # (B,) `bit_generator.address_of`; (0,): workloads are given
 
 
 def draw_uniforms(
@@ -105,6 +94,12 @@ def _filled(catalog: Catalog, uniforms: npt.NDArray[np.float64]) -> WorkloadArra
     return out
 
 
+# Zeros where there is no task.
+_clear_task = straight_line(
+    "clear_task", "row, task, out", "out.{field}[row, task] = 0", TASK_FIELDS
+)
+
+
 @in_place
 def generate(arrays: CatalogArrays, draft: Draft, count: int, out: WorkloadArrays) -> None:
     """Turn uniform numbers into workloads, in place; about 0.1 µs a task.
@@ -122,15 +117,15 @@ def generate(arrays: CatalogArrays, draft: Draft, count: int, out: WorkloadArray
 
 
 @in_place
-def draw_one(drawing: Drawing, copy: int, row: int, out: WorkloadArrays) -> None:
-    """Draw the next workload of a copy into one row: what `draw_uniforms` and `generate` do.
+def draw_one(drawing: Drawing, env: int, row: int, out: WorkloadArrays) -> None:
+    """Draw the next workload of an environment into one row: `draw_uniforms` and `generate`.
 
-    Compiled only. The copy's generator is advanced without its lock.
+    Compiled only. The environment's generator is advanced without its lock.
     """
     uniforms = drawing.draft.uniforms[row]
     for task in range(uniforms.shape[0]):
         for number in range(NUM_UNIFORMS):
-            uniforms[task, number] = next_double(drawing.generators[copy])
+            uniforms[task, number] = next_double(drawing.generators[env])
     _generate_one(drawing.catalog, drawing.draft, row, out)
 
 
@@ -139,76 +134,14 @@ def _generate_one(arrays: CatalogArrays, draft: Draft, row: int, out: WorkloadAr
     uniforms = draft.uniforms[row]
     arrival, order, spare = draft.arrivals[row, 0], draft.arrivals[row, 1], draft.arrivals[row, 2]
     num_tasks = uniforms.shape[0]
-    _draw_arrivals(arrays.process, arrays.trace_cycles, uniforms, arrival)
-    _sort_stable(arrival, order, spare)
+    draw_arrivals(arrays.process, arrays.trace_cycles, uniforms[:, U_ARRIVAL], arrival)
+    sort_stable(arrival, order, spare)
     for task in range(num_tasks):
         draw = order[task]
         _write_task(arrays, uniforms[draw], arrival[draw], row, task, out)
     for task in range(num_tasks, out.profile.shape[1]):
         _clear_task(row, task, out)
     out.num_tasks[row] = num_tasks
-
-
-@in_place
-def _draw_arrivals(
-    process: npt.NDArray[np.int64],
-    trace: npt.NDArray[np.int64],
-    uniforms: npt.NDArray[np.float64],
-    arrival: npt.NDArray[np.int64],
-) -> None:
-    """Write the arrival [cycles] of each task, in order of drawing, not sorted.
-
-    Rules: see `Scenario.arrival`. A burst takes its instant from its first task's number, a
-    workload from a trace its first request; the trace has at least ``num_tasks`` of them.
-    """
-    kind = process[ARRIVAL]
-    window = process[WINDOW_CYCLES]
-    num_tasks = arrival.shape[0]
-    start = int(uniforms[0, U_ARRIVAL] * (trace.shape[0] - num_tasks + 1)) if kind == TRACE else 0
-    now = 0
-    for task in range(num_tasks):
-        u = uniforms[task, U_ARRIVAL]
-        if kind == PERIODIC:
-            now = task * window // num_tasks
-        elif kind == POISSON:
-            # Inverse of the exponential distribution; u < 1 keeps it finite.
-            now += int(-math.log1p(-u) * (window / num_tasks))
-        elif kind == TRACE:
-            now = trace[start + task] - trace[start]
-        elif kind != BURST or task % process[BURST_SIZE] == 0:
-            now = int(u * window)
-        arrival[task] = now
-
-
-@in_place
-def _sort_stable(
-    keys: npt.NDArray[np.int64], order: npt.NDArray[np.int64], spare: npt.NDArray[np.int64]
-) -> None:
-    """Write the positions of ``keys`` in increasing order; equal keys keep their order.
-
-    A bottom-up merge sort: `numpy.argsort` would add two seconds to the compilation. ``spare`` is
-    working space. All three have the same length.
-    """
-    count = keys.shape[0]
-    for position in range(count):
-        order[position] = position
-    width = 1
-    while width < count:
-        for start in range(0, count, 2 * width):
-            middle = min(start + width, count)
-            end = min(start + 2 * width, count)
-            left = start
-            right = middle
-            for position in range(start, end):
-                if left < middle and (right >= end or keys[order[left]] <= keys[order[right]]):
-                    spare[position] = order[left]
-                    left += 1
-                else:
-                    spare[position] = order[right]
-                    right += 1
-        for position in range(count):
-            order[position] = spare[position]
-        width *= 2
 
 
 @in_place
@@ -229,9 +162,8 @@ def _write_task(
     batch = arrays.batch_draws[int(uniforms[U_BATCH] * arrays.batch_draws.shape[0])]
     position = int(uniforms[U_INPUT] * arrays.num_lengths[network])
     profile = arrays.first_profile[network, batch] + position
-    ratio = arrays.ratios_millionths[network, int(uniforms[U_RATIO] * NUM_RATIOS)]
-    # The rule of `lengths.output_length`; a test holds the two equal.
-    length = max(1, (arrays.input_length[profile] * ratio + RATIO_ONE // 2) // RATIO_ONE)
+    outputs = arrays.output_lengths[profile]
+    length = outputs[int(uniforms[U_RATIO] * outputs.shape[0])]
     out.arrival_cycles[row, task] = arrival
     out.profile[row, task] = profile
     out.output_length[row, task] = length
@@ -245,17 +177,3 @@ def _write_task(
     )
     out.estimated_cycles[row, task] = arrays.estimated_cycles[profile]
     out.deadline_cycles[row, task] = arrival + arrays.allowance_cycles[profile]
-
-
-@in_place
-def _clear_task(row: int, task: int, out: WorkloadArrays) -> None:
-    """Write zeros where there is no task."""
-    out.arrival_cycles[row, task] = 0
-    out.profile[row, task] = 0
-    out.output_length[row, task] = 0
-    out.priority[row, task] = 0
-    out.batch_size[row, task] = 0
-    out.network[row, task] = 0
-    out.isolated_cycles[row, task] = 0
-    out.estimated_cycles[row, task] = 0
-    out.deadline_cycles[row, task] = 0

@@ -1,86 +1,53 @@
 """Which tasks arrive, when, and what does each ask for?
 
-A workload is nine whole numbers per task, nothing else: everything random is already drawn. Tasks
-are sorted by (arrival, order of drawing); the position is the task's identity and last tie-break.
-Several workloads in one array have a leading axis B and are padded with zeros to the longest.
-Times are integer cycles.
+A workload is some whole numbers per task (`prema_gym.workloads.fields` is their table), nothing
+else: everything random is already drawn. Tasks are sorted by (arrival, order of drawing); the
+position is the task's identity and last tie-break. Several workloads in one array have a leading
+axis B and are padded with zeros to the longest. Times are integer cycles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from prema_gym.errors import WorkloadError
+from prema_gym.workloads.fields import TASK_FIELDS, TASK_TABLE, IntArray, TaskColumns
 
-IntArray = npt.NDArray[np.int64]
+if TYPE_CHECKING:
 
-# No task may arrive later, take longer or be allowed longer: sums of two stay within int64.
-MAX_CYCLES = 2**62
+    class WorkloadArrays(TaskColumns, tuple[IntArray, ...]):
+        """The arrays of a `WorkloadBatch` as compiled code takes them; a named tuple.
 
-# Smallest value each field may have. Times and sizes of zero cycles or inputs do not exist.
-MINIMUM: Mapping[str, int] = {
-    "arrival_cycles": 0,
-    "profile": 0,
-    "output_length": 1,
-    "priority": 1,
-    "batch_size": 1,
-    "network": 0,
-    "isolated_cycles": 1,
-    "estimated_cycles": 1,
-    "deadline_cycles": 0,
-}
-TASK_FIELDS: tuple[str, ...] = tuple(MINIMUM)
+        Its fields are those of a task, int64 (B, max_tasks), and ``num_tasks``, int64 (B,).
+        """
 
+        num_tasks: IntArray
+        _fields: tuple[str, ...]
 
-class WorkloadArrays(NamedTuple):
-    """The arrays of a `WorkloadBatch` as compiled code takes them; shapes as there."""
+        @classmethod
+        def _make(cls, arrays: Iterable[IntArray]) -> WorkloadArrays: ...
 
-    arrival_cycles: IntArray  # (B, max_tasks)
-    profile: IntArray  # (B, max_tasks)
-    output_length: IntArray  # (B, max_tasks)
-    priority: IntArray  # (B, max_tasks)
-    batch_size: IntArray  # (B, max_tasks)
-    network: IntArray  # (B, max_tasks)
-    isolated_cycles: IntArray  # (B, max_tasks)
-    estimated_cycles: IntArray  # (B, max_tasks)
-    deadline_cycles: IntArray  # (B, max_tasks)
-    num_tasks: IntArray  # (B,)
+        def _asdict(self) -> dict[str, IntArray]: ...
+
+else:  # compiled code wants a named tuple, which has to list its fields: the table does
+    WorkloadArrays = NamedTuple(
+        "WorkloadArrays", [(name, IntArray) for name in (*TASK_FIELDS, "num_tasks")]
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Workload:
+class Workload(TaskColumns):
     """The tasks of one simulation: int64 arrays of shape (num_tasks,), in order of arrival.
-
-    Attributes:
-        arrival_cycles: When each task arrives [cycles].
-        profile: Its row in the catalog's profile table (network, batch and input length).
-        output_length: Output steps it will take; 1 for a network without an output loop.
-        priority: Its priority weight (paper: 1, 3, 9).
-        batch_size: Inputs it works on at once.
-        network: Position of its network in the catalog.
-        isolated_cycles: True time when run alone [cycles]; a scheduler must not see it.
-        estimated_cycles: What the scheduler expects (Algorithm 1) [cycles].
-        deadline_cycles: When it should be done [cycles, same clock as the arrival].
 
     Raises:
         WorkloadError: On construction, arrays of different lengths, another dtype, a value out
             of range, or tasks that are not sorted by arrival.
     """
-
-    arrival_cycles: IntArray
-    profile: IntArray
-    output_length: IntArray
-    priority: IntArray
-    batch_size: IntArray
-    network: IntArray
-    isolated_cycles: IntArray
-    estimated_cycles: IntArray
-    deadline_cycles: IntArray
 
     def __post_init__(self) -> None:
         shape = np.shape(self.arrival_cycles)
@@ -100,10 +67,8 @@ class Workload:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class WorkloadBatch:
+class WorkloadBatch(TaskColumns):
     """Several workloads side by side: int64 arrays (B, max_tasks), zero where there is no task.
-
-    The fields are those of `Workload`, and:
 
     Attributes:
         num_tasks: Tasks in each row, shape (B,); the rest of the row is zero.
@@ -112,15 +77,6 @@ class WorkloadBatch:
         WorkloadError: On construction, as for `Workload`.
     """
 
-    arrival_cycles: IntArray
-    profile: IntArray
-    output_length: IntArray
-    priority: IntArray
-    batch_size: IntArray
-    network: IntArray
-    isolated_cycles: IntArray
-    estimated_cycles: IntArray
-    deadline_cycles: IntArray
     num_tasks: IntArray
 
     def __post_init__(self) -> None:
@@ -200,14 +156,14 @@ def _check(
     arrays: Workload | WorkloadBatch, shape: tuple[int, ...], present: npt.NDArray[np.bool_]
 ) -> None:
     """Raise a WorkloadError for the first array with a wrong type, shape, value or order."""
-    for name, minimum in MINIMUM.items():
-        values = getattr(arrays, name)
+    for name, task_field in TASK_TABLE.items():
+        values, least = getattr(arrays, name), task_field.least
         if not isinstance(values, np.ndarray) or values.dtype != np.int64:
             kind = values.dtype if isinstance(values, np.ndarray) else type(values).__name__
             raise WorkloadError(f"{name} must be an int64 array, got {kind}")
         if values.shape != shape:
             raise WorkloadError(f"{name} has shape {values.shape}, arrival_cycles has {shape}")
-        refuse(present & (values < minimum), name, values, f"must be >= {minimum}")
+        refuse(present & (values < least), name, values, f"must be >= {least}")
         refuse(~present & (values != 0), name, values, "must be 0 where there is no task")
     arrival = arrays.arrival_cycles
     late = np.zeros(shape, dtype=np.bool_)

@@ -15,8 +15,9 @@ from prema_gym.files import read_toml
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.networks import names
 from prema_gym.workloads import LengthModel, TaskSpec, scenarios, storage
+from prema_gym.workloads.arrivals import ARRIVALS
 from prema_gym.workloads.lengths import default_lengths
-from prema_gym.workloads.scenario import ARRIVALS, Scenario
+from prema_gym.workloads.scenario import Scenario
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "scenarios.md").read_text(encoding="utf-8")
@@ -43,15 +44,19 @@ def toml(tmp_path: Path, text: str) -> dict[str, Any]:
     return read_toml(path)
 
 
+def described(kind: type[Any]) -> list[list[str]]:
+    """Key, unit and meaning of a record's fields, as they are declared; see `rows`."""
+    return [[f.name, f.metadata["unit"], f.metadata["help"].strip("`")] for f in fields(kind)]
+
+
 def test_the_keys_of_a_scenario_are_its_fields(tmp_path: Path) -> None:
     table = rows("Keys", 4)
-    assert [row[0] for row in table] == [field.name for field in fields(Scenario)]
-    for key, unit, default, meaning in table:
+    assert [[key, unit, meaning] for key, unit, _, meaning in table] == described(Scenario)
+    for key, unit, default, _ in table:
         # A key without a default is left out where it is not wanted: TOML has no None.
         given = toml(tmp_path, f"{key} = {default}") if default else {}
         assert getattr(Scenario.from_dict(given), key) == getattr(Scenario(), key), key
         assert (unit == "ms") == key.endswith("_ms"), key
-        assert meaning
 
 
 def test_the_keys_of_the_machine_are_its_fields(tmp_path: Path) -> None:
@@ -64,11 +69,11 @@ def test_the_keys_of_the_machine_are_its_fields(tmp_path: Path) -> None:
 
 
 def test_arrivals_are_those_there_are() -> None:
-    assert [row[0] for row in rows("Arrivals", 2)] == list(ARRIVALS)
+    assert rows("Arrivals", 2) == [list(row) for row in ARRIVALS.items()]
 
 
 def test_the_keys_and_defaults_of_lengths() -> None:
-    assert [row[0] for row in rows("`[[lengths]]`", 3)] == [f.name for f in fields(LengthModel)]
+    assert rows("`[[lengths]]`", 3) == described(LengthModel)
     found = {row[0]: row[1:] for row in rows("`[[lengths]]`", 4)}
     models = {name: model for name in names() if (model := default_lengths(name))}
     assert list(found) == list(models)
@@ -90,14 +95,14 @@ def test_registered_scenarios_are_listed() -> None:
 
 def test_the_keys_of_a_task_are_its_fields() -> None:
     table = rows("A workload file", 4)
-    assert [row[0] for row in table] == [field.name for field in fields(TaskSpec)]
+    assert [[key, unit, meaning] for key, unit, _, meaning in table] == described(TaskSpec)
     for field, (key, unit, default, _) in zip(fields(TaskSpec), table, strict=True):
         if field.default is MISSING:
             assert default == "needed"
         else:
             assert json.loads(default) == field.default
         assert (unit == "ms") == key.endswith("_ms")
-    for key in (*storage._FILE_KEYS, *OVERRIDES):
+    for key in (*storage.FILE_KEYS, *OVERRIDES):
         assert f"`{key}`" in TEXT or f'"{key}"' in TEXT, key
 
 

@@ -23,7 +23,7 @@ from prema_gym.envs.rewards.terms import TERMS
 from prema_gym.errors import ConfigError, IllegalActionError, UnknownNameError
 from prema_gym.simulator.observation import COLUMNS, ESTIMATED_MS, PRESENT, RUNNING
 from prema_gym.workloads import TaskSpec, sample, sample_batch, save_workload
-from prema_gym.workloads.workload import TASK_FIELDS
+from prema_gym.workloads.fields import TASK_FIELDS
 from tests.envs.helpers import (
     ALL_MECHANISMS,
     SMALL,

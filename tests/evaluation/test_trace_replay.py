@@ -150,7 +150,7 @@ def test_an_environment_without_a_trace_may_replay_one() -> None:
     )
     with pytest.raises(ConfigError, match="needs the name of a file as trace"):
         env.reset(options={"arrival": "trace"})
-    with pytest.raises(ConfigError, match=r"trace of .* is for arrival 'trace' only"):
+    with pytest.raises(ConfigError, match=r"trace is for arrival 'trace' only"):
         env.reset(options={"trace": str(AZURE)})
 
 

@@ -29,7 +29,8 @@ from prema_gym.simulator import (
     REMAINING_MS,
     TOKEN_WAITS,
 )
-from prema_gym.workloads.workload import TASK_FIELDS, Workload
+from prema_gym.workloads.fields import TASK_FIELDS
+from prema_gym.workloads.workload import Workload
 from tests.reference import Policy
 from tests.simulator.twins import (
     MACHINE,

@@ -30,7 +30,8 @@ from prema_gym.simulator import (
     SchedulerOptions,
     Simulator,
 )
-from prema_gym.workloads.workload import TASK_FIELDS, Workload, WorkloadBatch
+from prema_gym.workloads.fields import TASK_FIELDS
+from prema_gym.workloads.workload import Workload, WorkloadBatch
 from tests.reference import Policy, ReferenceSimulator, TaskSpec, Tile, network_tiles
 
 # The engine's name of each task record, and the reference's.

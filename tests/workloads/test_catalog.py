@@ -22,17 +22,19 @@ from prema_gym.hardware.locate import locate
 from prema_gym.hardware.profile import build_profile, layer_groups
 from prema_gym.hardware.tiles import layer_runs
 from prema_gym.workloads import catalog as catalog_module
-from prema_gym.workloads.catalog import (
-    ARRIVAL,
-    BURST_SIZE,
-    WINDOW_CYCLES,
-    Catalog,
-    compile_scenario,
-)
+from prema_gym.workloads.arrivals import BURST
+from prema_gym.workloads.catalog import Catalog, compile_scenario
 from prema_gym.workloads.estimates import estimate_network
-from prema_gym.workloads.lengths import LengthModel, learn_output_lengths
-from prema_gym.workloads.scenario import BURST, Scenario
-from prema_gym.workloads.workload import TASK_FIELDS, Workload, WorkloadBatch
+from prema_gym.workloads.fields import TASK_FIELDS, fields_set_by
+from prema_gym.workloads.lengths import LengthModel
+from prema_gym.workloads.output_lengths import (
+    learn_output_lengths,
+    output_length,
+    ratio_table,
+)
+from prema_gym.workloads.scenario import Scenario
+from prema_gym.workloads.tables import ARRIVAL, BURST_SIZE, WINDOW_CYCLES
+from prema_gym.workloads.workload import Workload, WorkloadBatch
 
 
 def test_profiles_are_numbered_by_network_batch_and_length(catalog: Catalog) -> None:
@@ -97,7 +99,22 @@ def test_only_networks_with_output_steps_have_them(catalog: Catalog) -> None:
     arrays = catalog.arrays
     stepping = np.array([network.has_output_steps for network in catalog.networks])
     assert np.array_equal(arrays.step_cycles > 0, stepping[arrays.profile_network])
-    assert np.array_equal(arrays.ratios_millionths.any(axis=1), stepping)
+    assert np.array_equal((arrays.output_lengths > 1).any(axis=1), stepping[arrays.profile_network])
+
+
+def test_every_output_length_is_one_of_the_models(catalog: Catalog) -> None:
+    arrays = catalog.arrays
+    for p in range(catalog.num_profiles):
+        name = catalog.scenario.networks[arrays.profile_network[p]]
+        length = int(arrays.input_length[p])
+        ratios = ratio_table(catalog.scenario.length_model(name))
+        assert arrays.output_lengths[p].tolist() == [output_length(length, r) for r in ratios]
+
+
+def test_what_follows_from_the_profile_is_what_the_table_of_fields_says(catalog: Catalog) -> None:
+    profiles = np.arange(catalog.num_profiles)
+    implied = catalog.implied(profiles, np.ones_like(profiles))
+    assert sorted(implied) == sorted(fields_set_by("profile"))
 
 
 def test_equal_scenarios_share_a_read_only_catalog(catalog: Catalog) -> None:

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from prema_gym.compiled.bit_generator import address_of
 from prema_gym.compiled.jit import COMPILED
-from prema_gym.workloads.catalog import CatalogArrays, compile_scenario
+from prema_gym.workloads.arrivals import BURST, PERIODIC, POISSON, TRACE, UNIFORM
+from prema_gym.workloads.catalog import compile_scenario
+from prema_gym.workloads.fields import TASK_FIELDS
 from prema_gym.workloads.generate import (
     NUM_UNIFORMS,
     Draft,
@@ -23,9 +25,10 @@ from prema_gym.workloads.generate import (
     new_draft,
     sample_batch,
 )
-from prema_gym.workloads.lengths import NUM_RATIOS, output_length
-from prema_gym.workloads.scenario import BURST, PERIODIC, POISSON, TRACE, UNIFORM, Scenario
-from prema_gym.workloads.workload import TASK_FIELDS, WorkloadBatch, empty_arrays
+from prema_gym.workloads.output_lengths import NUM_RATIOS, output_length
+from prema_gym.workloads.scenario import Scenario
+from prema_gym.workloads.tables import CatalogArrays
+from prema_gym.workloads.workload import WorkloadBatch, empty_arrays
 
 WINDOW = 1_000_000
 
@@ -43,6 +46,9 @@ def arrays(
         array.flags.writeable = False  # as a compiled catalog's, so the same compiled code serves
         return array
 
+    outputs = [
+        [output_length(length, 500_000 + i) for i in range(NUM_RATIOS)] for length in (10, 20, 30)
+    ]
     return CatalogArrays(
         process=table(kind, window, burst),
         trace_cycles=table(*trace),
@@ -52,10 +58,10 @@ def arrays(
         batch_draws=table(0, 1),
         first_profile=table([0, 1], [2, 5]),
         num_lengths=table(1, 3),
-        ratios_millionths=table([0] * NUM_RATIOS, range(500_000, 500_000 + NUM_RATIOS)),
         profile_network=table(0, 0, 1, 1, 1, 1, 1, 1),
         profile_batch=table(1, 4, 1, 1, 1, 4, 4, 4),
         input_length=table(1, 1, 10, 20, 30, 10, 20, 30),
+        output_lengths=table(*([1] * NUM_RATIOS,) * 2, *outputs, *outputs),
         fixed_cycles=table(100, 400, 1, 2, 3, 4, 5, 6),
         step_cycles=table(0, 0, 7, 7, 7, 9, 9, 9),
         predicted_length=table(1, 1, 5, 10, 15, 5, 10, 15),
@@ -127,8 +133,8 @@ def test_only_the_first_rows_are_written_and_spare_columns_cleared() -> None:
 @pytest.mark.skipif(not COMPILED, reason="compiled code only")
 @pytest.mark.parametrize("kind", [np.random.PCG64, np.random.MT19937, np.random.Philox])
 def test_compiled_code_draws_what_python_draws(kind: type[np.random.BitGenerator]) -> None:
-    theirs = [np.random.Generator(kind(seed)) for seed in (3, 4)]  # type: ignore[call-arg]
-    ours = [np.random.Generator(kind(seed)) for seed in (3, 4)]  # type: ignore[call-arg]
+    theirs = [np.random.Generator(kind(seed)) for seed in (3, 4)]
+    ours = [np.random.Generator(kind(seed)) for seed in (3, 4)]
     for rng in (*theirs, *ours):
         rng.random(7)  # somewhere on their way
     numbers = np.stack([draw_uniforms(rng, 5) for rng in theirs])
@@ -136,7 +142,7 @@ def test_compiled_code_draws_what_python_draws(kind: type[np.random.BitGenerator
     out = empty_arrays(2, 5)
     addresses = np.array([address_of(rng) for rng in ours])
     drawing = Drawing(arrays(), new_draft(2, 5), addresses)
-    draw_one(drawing, 1, 0, out)  # copy 1 into row 0
+    draw_one(drawing, 1, 0, out)  # environment 1 into row 0
     draw_one(drawing, 0, 1, out)
     for name in TASK_FIELDS:
         assert np.array_equal(getattr(out, name)[::-1], getattr(expected, name))
@@ -232,11 +238,7 @@ def test_every_workload_is_valid_and_agrees_with_its_catalog(
     assert np.array_equal(tasks.deadline_cycles, tasks.arrival_cycles + catalog.allowance_cycles[p])
     true = catalog.fixed_cycles[p] + catalog.step_cycles[p] * tasks.output_length
     assert np.array_equal(tasks.isolated_cycles, true)
-    allowed = {
-        (int(q), output_length(int(catalog.input_length[q]), int(ratio)))
-        for q in range(8)
-        for ratio in catalog.ratios_millionths[catalog.profile_network[q]]
-    }
+    allowed = {(q, int(n)) for q in range(8) for n in catalog.output_lengths[q]}
     assert set(zip(p.tolist(), tasks.output_length.tolist(), strict=True)) <= allowed
     if kind == TRACE:
         found = np.diff(tasks.arrival_cycles)

@@ -66,7 +66,7 @@ def test_from_python_a_path_is_taken_from_the_current_folder(
     scenario = Scenario(networks=("vit.csv",))
     assert scenario.networks == (str(folder.resolve() / "vit.csv"),)
     assert compile_scenario(scenario).find_profile("vit.csv", 4) == 1
-    with pytest.raises(ConfigError, match="names one value twice"):
+    with pytest.raises(ConfigError, match="without repeats"):
         Scenario(networks=("vit.csv", "models/../vit.csv"))
     # The same text in another folder is another network.
     (folder / "other").mkdir()

@@ -48,7 +48,7 @@ LENGTHS = LengthModel(network="tagger", input_lengths=(4, 8), ratio_median=1.5)
 
 
 def test_a_registered_network_is_drawn_and_costs_what_it_costs() -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown network 'mine' in scenario 'custom'"):
+    with pytest.raises(UnknownNameError, match=r"scenario 'custom': unknown network 'mine'"):
         Scenario(networks=("mine", "alexnet"))
     network = layered(1000)
     register(network)
@@ -94,7 +94,7 @@ def test_a_file_must_give_the_lengths_of_an_own_network(tmp_path: Path) -> None:
     register(RECURRENT)
     path = tmp_path / "s.toml"
     path.write_text('networks = ["tagger"]\n[[lengths]]\nnetwork = "tagger"\nratio_median = 1\n')
-    with pytest.raises(ConfigError, match=r"s\.toml.*'tagger' has no default: give input_lengths"):
+    with pytest.raises(ConfigError, match=r"s\.toml.*lengths of 'tagger' must have input_lengths"):
         Scenario.from_toml(path)
 
 
@@ -120,6 +120,6 @@ print(compile_scenario(scenario).arrays.fixed_cycles.tolist())
         [sys.executable, "-c", code], input=sent, stdout=subprocess.PIPE, check=True
     )
     error, cycles = done.stdout.decode().splitlines()
-    assert error.startswith("unknown network 'mine' in scenario 'custom'")
+    assert error.startswith("scenario 'custom': unknown network 'mine'")
     assert error.endswith("prema_gym.networks.register(network), in every process")
     assert cycles == str(compile_scenario(scenario).arrays.fixed_cycles.tolist())

@@ -11,8 +11,9 @@ import pytest
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.workloads import scenarios
+from prema_gym.workloads.arrivals import ARRIVALS
 from prema_gym.workloads.lengths import LengthModel, default_lengths
-from prema_gym.workloads.scenario import ARRIVALS, Scenario
+from prema_gym.workloads.scenario import Scenario
 
 CHANGED = Scenario(
     name="changed",
@@ -70,6 +71,15 @@ def test_lists_are_accepted_and_stored_as_tuples() -> None:
     assert hash(given) != hash(shared)
 
 
+def test_tables_are_accepted_for_records() -> None:
+    given = Scenario(
+        hardware={"array_rows": 64},  # type: ignore[arg-type]
+        lengths=[{"network": "rnn-mt1", "input_lengths": [7]}],  # type: ignore[arg-type]
+    )
+    assert given.hardware == NPUConfig(array_rows=64)
+    assert (given.lengths[0].input_lengths, given.lengths[0].ratio_median) == ((7,), 1.06)
+
+
 def test_own_lengths_replace_the_default() -> None:
     assert CHANGED.length_model("rnn-mt1") == CHANGED.lengths[0]
     assert Scenario().length_model("rnn-mt1") == default_lengths("rnn-mt1")
@@ -79,40 +89,55 @@ def test_own_lengths_replace_the_default() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"name": ""}, "name must be a non-empty text"),
-        ({"networks": ()}, "networks of scenario 'custom' must be a non-empty list"),
+        ({"name": ""}, "^scenario '': name must be a non-empty text, got ''"),
+        ({"networks": ()}, "^scenario 'custom': networks must be a non-empty list"),
         ({"networks": "alexnet"}, "must be a non-empty list"),
-        ({"networks": ("alexnet", "alexnet")}, "names one value twice"),
-        ({"batch_sizes": (1, 0)}, "0 is not a whole number from 1"),
-        ({"batch_sizes": (1.5,)}, "1.5 is not a whole number from 1"),
-        ({"priorities": (1, -3)}, "-3 is not a whole number from 1"),
-        ({"batch_shares": (1, 2)}, "batch_shares of .* must be 3 whole numbers, one for each of"),
-        ({"priority_shares": (1, 2, 0)}, "priority_shares .*: 0 is not a whole number from 1"),
-        ({"network_shares": 3}, "network_shares of .* must be 8 whole numbers, .* got 3"),
-        ({"num_tasks": 0}, "num_tasks of scenario 'custom': 0 is not"),
-        ({"num_tasks": True}, "True is not a whole number"),
+        ({"networks": ("alexnet", "alexnet")}, "a non-empty list without repeats"),
+        ({"batch_sizes": (1, 0)}, "each a whole number from 1 to 65536, got .1, 0."),
+        ({"batch_sizes": (1.5,)}, "each a whole number from 1 to 65536, got .1.5,."),
+        ({"priorities": (1, -3)}, "each a whole number from 1 to 1000000, got .1, -3."),
+        (
+            {"batch_shares": (1, 2)},
+            "batch_shares must be 3 whole numbers, one for each of",
+        ),
+        (
+            {"priority_shares": (1, 2, 0)},
+            "priority_shares must be .* from 1 to 10000, or None",
+        ),
+        ({"network_shares": 3}, "network_shares must be a non-empty list, .* got 3"),
+        ({"num_tasks": 0}, "num_tasks must be a whole number from 1 to 1000000, got 0"),
+        ({"num_tasks": True}, "num_tasks must be a whole number .* got True"),
         ({"burst_size": 0}, "burst_size"),
-        ({"window_ms": -1.0}, "window_ms of scenario 'custom' must be from 0"),
+        ({"window_ms": -1.0}, "window_ms must be a number from 0 to .* got -1.0"),
         ({"window_ms": math.nan}, "window_ms"),
-        ({"window_ms": 1e9}, "window_ms of scenario 'custom' is 700000000000000 cycles: at most"),
-        ({"window_ms": "10"}, "window_ms of scenario 'custom' must be a number"),
+        (
+            {"window_ms": 1e9},
+            "window_ms must be at most .* .700000000000000 cycles.",
+        ),
+        ({"window_ms": "10"}, "window_ms must be a number from 0"),
         ({"window_ms": True}, "must be a number"),
-        ({"sla_factor": 0.0}, "sla_factor of scenario 'custom' must be above 0, got 0"),
+        ({"sla_factor": 0.0}, "sla_factor must be a number above 0 .* got 0.0"),
         ({"sla_factor": math.inf}, "sla_factor"),
-        ({"quantum_ms": 0.0}, "^quantum_ms of scenario 'custom' must be at least one cycle.*got 0"),
-        ({"quantum_ms": 1e-7}, "^quantum_ms of scenario 'custom' must be at least one cycle"),
-        ({"trace": "a.csv"}, "trace of scenario 'custom' is for arrival 'trace' only"),
-        ({"trace_speed": 2.0}, "trace_speed of scenario 'custom' is for arrival 'trace' only"),
-        ({"arrival": "trace"}, "arrival 'trace' of scenario 'custom' needs .* as trace, got None"),
-        ({"arrival": "trace", "trace": ""}, "needs the name of a file as trace, got ''"),
-        ({"arrival": "trace", "trace": "a\0.csv"}, "needs the name of a file as trace"),
-        ({"arrival": "trace", "trace": 3}, "needs the name of a file as trace, got 3"),
-        ({"arrival": "trace", "trace": "a.csv", "trace_speed": 0}, "trace_speed .* above 0, got 0"),
-        ({"arrival": "trace", "trace": "a.csv", "trace_speed": -1}, "must be above 0, got -1"),
+        ({"quantum_ms": 0.0}, "quantum_ms must be a number above 0"),
+        ({"quantum_ms": 1e-7}, "quantum_ms must be at least one cycle"),
+        ({"trace": "a.csv"}, "trace is for arrival 'trace' only"),
+        ({"trace_speed": 2.0}, "trace_speed is for arrival 'trace' only"),
+        ({"arrival": "trace"}, "arrival 'trace' needs .* as trace, got None"),
+        ({"arrival": "trace", "trace": ""}, "trace must be the name of a file, or None, got ''"),
+        ({"arrival": "trace", "trace": "a\0.csv"}, "trace must be the name of a file"),
+        ({"arrival": "trace", "trace": 3}, "trace must be the name of a file, or None, got 3"),
+        (
+            {"arrival": "trace", "trace": "a.csv", "trace_speed": 0},
+            "above 0 .* got 0",
+        ),
+        (
+            {"arrival": "trace", "trace": "a.csv", "trace_speed": -1},
+            "above 0 .* got -1",
+        ),
         ({"arrival": "trace", "trace": "a.csv", "trace_speed": math.nan}, "trace_speed"),
-        ({"arrival": "trace", "trace": "a.csv", "trace_speed": "2"}, "must be a number"),
-        ({"hardware": {"array_rows": 64}}, "must be an NPUConfig"),
-        ({"lengths": ({"network": "rnn-mt1"},)}, "must be LengthModels"),
+        ({"arrival": "trace", "trace": "a.csv", "trace_speed": "2"}, "must be a number above 0"),
+        ({"hardware": 3}, "hardware must be an NPUConfig or a table of its fields, got 3"),
+        ({"lengths": ("rnn-mt1",)}, "lengths must be .* each a LengthModel or a table"),
     ],
 )
 def test_values_not_allowed_are_refused(changes: dict[str, object], message: str) -> None:
@@ -145,14 +170,14 @@ def test_names_that_are_unknown_get_the_nearest() -> None:
         ),
         (
             (LengthModel(network="rnn-mt1", input_lengths=(1,), ratio_median=1.0),) * 2,
-            "names one value twice",
+            "without repeats",
         ),
         (
             (
                 LengthModel(network="rnn-mt1", input_lengths=(1,), ratio_median=1.0),
                 LengthModel(network="rnn-mt1", input_lengths=(2,), ratio_median=1.0),
             ),
-            "lengths for one network twice",
+            "lengths gives one network twice",
         ),
     ],
 )
@@ -173,16 +198,19 @@ def test_file_errors_are_one_line_with_the_file(tmp_path: Path) -> None:
         scenarios.get(path)
     for text, message in [
         ("num_tasks = = 3", r"s\.toml.*not valid TOML.*line 1"),
-        ("num_tasks = 0", r"s\.toml: num_tasks"),
-        ('networks = ["alexnett"]', r"s\.toml: unknown network.*did you mean 'alexnet'"),
+        ("num_tasks = 0", r"s\.toml: scenario .custom.: num_tasks"),
+        (
+            'networks = ["alexnett"]',
+            r"s\.toml: .*unknown network.*mean 'alexnet'",
+        ),
         ("tasks = 1", r"unknown field 'tasks' in .*s\.toml"),
-        ("[hardware]\narray_rows = 0", r"s\.toml, hardware: array_rows must be a whole"),
-        ("hardware = 3", r"s\.toml: hardware of scenario 'custom' must be"),
+        ("[hardware]\narray_rows = 0", r"s\.toml: scenario .custom.: hardware: array_rows"),
+        ("hardware = 3", r"s\.toml: scenario .custom.: hardware must be"),
         (
             '[[lengths]]\nnetwork = "rnn-mt1"\ninput_lengths = [0]',
-            r"s\.toml, lengths: lengths of 'rnn-mt1': input_lengths must be from 1",
+            r"s\.toml: .* lengths of 'rnn-mt1': input_lengths must be .* got \[0\]",
         ),
-        ("lengths = 3", r"lengths in .*s\.toml must be a list"),
+        ("lengths = 3", r"s\.toml: scenario .custom.: lengths must be a list .* got 3"),
     ]:
         path.write_text(text)
         with pytest.raises(ConfigError, match=message) as caught:
@@ -226,11 +254,11 @@ def test_a_file_with_another_ending_is_told_the_right_one(tmp_path: Path) -> Non
 
 
 def test_arrival_codes_follow_the_names() -> None:
-    from prema_gym.workloads import scenario
+    from prema_gym.workloads import arrivals
 
     names = ["uniform", "poisson", "periodic", "burst", "trace"]
-    codes = [getattr(scenario, name.upper()) for name in names]
-    assert [ARRIVALS[code] for code in codes] == names == list(ARRIVALS)
+    codes = [getattr(arrivals, name.upper()) for name in names]
+    assert [list(ARRIVALS)[code] for code in codes] == names == list(ARRIVALS)
 
 
 def test_a_trace_is_found_from_the_current_folder_or_from_the_file_that_names_it(

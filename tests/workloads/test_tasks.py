@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from prema_gym.errors import UnknownNameError, WorkloadError
+from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.tasks import TaskSpec, workload_from_tasks
 
@@ -45,24 +45,15 @@ def test_omitted_lengths_are_the_middle_and_the_predicted_one(catalog: Catalog) 
     [
         ({"network": "mobilenet"}, UnknownNameError, "task 1: .*did you mean 'mobilenet-v1'"),
         ({"batch": 3}, WorkloadError, "task 1: batch 3"),
-        ({"batch": True}, WorkloadError, "task 1: batch True"),
         ({"input_length": 7}, WorkloadError, "task 1: input length 7"),
-        ({"output_length": 2}, WorkloadError, "'mobilenet-v1' has no output steps"),
-        ({"output_length": 0}, WorkloadError, "output_length of task 1 must be a whole"),
-        ({"output_length": True}, WorkloadError, "output_length of task 1 must be a whole"),
-        ({"priority": 0}, WorkloadError, "priority of task 1 must be a whole number"),
-        ({"priority": 1.5}, WorkloadError, "priority of task 1 must be a whole number"),
-        ({"arrival_ms": -1}, WorkloadError, "arrival_ms of task 1 must be from 0"),
-        ({"arrival_ms": math.nan}, WorkloadError, "arrival_ms of task 1 must be a number"),
-        ({"arrival_ms": "0"}, WorkloadError, "arrival_ms of task 1 must be a number"),
-        ({"arrival_ms": 1e30}, WorkloadError, "arrival_ms of task 1 must be from 0"),
-        ({"arrival_ms": 1e300}, WorkloadError, "arrival_ms of task 1 must be from 0"),
-        ({"arrival_ms": math.inf}, WorkloadError, "arrival_ms of task 1 must be from 0"),
-        ({"deadline_ms": 10**400}, WorkloadError, "deadline_ms of task 1 must be from 0"),
+        ({"output_length": 2}, WorkloadError, "task 1: .* 'mobilenet-v1' has no output steps"),
+        ({"arrival_ms": 1e30}, WorkloadError, "task 1: arrival_ms must be at most .* cycles"),
+        ({"arrival_ms": 1e300}, WorkloadError, "task 1: arrival_ms must be at most .* cycles"),
+        ({"deadline_ms": 1e30}, WorkloadError, "task 1: deadline_ms must be at most .* cycles"),
         (
             {"arrival_ms": 2.0, "deadline_ms": 1.0},
             WorkloadError,
-            "deadline_ms of task 1 is before its arrival",
+            "task 1: deadline_ms is before its arrival",
         ),
     ],
 )
@@ -73,6 +64,29 @@ def test_mistakes_name_task_and_field(
     with pytest.raises(error, match=message) as caught:
         workload_from_tasks(catalog, [MOBILENET, wrong])
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"network": 3}, "network must be a non-empty text, got 3"),
+        ({"batch": True}, "batch must be a whole number of at least 1, got True"),
+        ({"output_length": 0}, "output_length must be a whole number from 1 to 1000000, or None"),
+        ({"output_length": True}, "output_length must be a whole number"),
+        ({"priority": 0}, "priority must be a whole number from 1 to 1000000, got 0"),
+        ({"priority": 1.5}, "priority must be a whole number"),
+        ({"arrival_ms": -1}, "arrival_ms must be a finite number of at least 0, got -1"),
+        ({"arrival_ms": math.nan}, "arrival_ms must be a finite number"),
+        ({"arrival_ms": "0"}, "arrival_ms must be a finite number"),
+        ({"arrival_ms": math.inf}, "arrival_ms must be a finite number"),
+        ({"deadline_ms": 10**400}, "deadline_ms must be a finite number"),
+    ],
+)
+def test_values_that_no_scenario_allows_are_refused_at_once(
+    changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        replace(MOBILENET, **changes)  # type: ignore[arg-type]
 
 
 def test_a_workload_needs_a_task(catalog: Catalog) -> None:

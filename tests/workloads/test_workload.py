@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from prema_gym.errors import WorkloadError
-from prema_gym.workloads.workload import TASK_FIELDS, Workload, WorkloadBatch, empty_arrays
+from prema_gym.workloads.fields import TASK_FIELDS
+from prema_gym.workloads.workload import Workload, WorkloadBatch, empty_arrays
 
 
 def workload(arrivals: list[int], **changes: object) -> Workload:
@@ -84,6 +85,6 @@ def test_a_batch_needs_workloads_and_fitting_counts() -> None:
     with pytest.raises(WorkloadError, match="must be 0 where there is no task"):
         WorkloadBatch(**columns | {"num_tasks": np.array([1])})
     with pytest.raises(WorkloadError, match="num_tasks must be an int64 array"):
-        WorkloadBatch(**columns | {"num_tasks": [2]})
+        WorkloadBatch(**columns | {"num_tasks": [2]})  # type: ignore[arg-type]
     with pytest.raises(WorkloadError, match="workload 0, task 1"):
         WorkloadBatch(**columns | {"priority": np.array([[1, -1]])})

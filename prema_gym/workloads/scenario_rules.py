@@ -1,0 +1,122 @@
+"""What may a scenario's fields hold, and which must fit each other?
+
+The rules that need more than one number: names that stand for networks, files and machines, and
+checks of several fields together. `prema_gym.workloads.scenario` declares the fields.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from prema_gym import networks as registry
+from prema_gym.checks import Constraint
+from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.hardware.config import NPUConfig
+from prema_gym.workloads.lengths import LengthModel
+
+if TYPE_CHECKING:
+    from prema_gym.workloads.scenario import Scenario
+
+# Far above any experiment, it keeps every time within 64-bit integers: tasks times window cycles
+# (3.5 hours at 700 MHz) is the largest product.
+_MOST_WINDOW_CYCLES = 9 * 10**12
+
+SHARES = {
+    "network_shares": "networks",
+    "batch_shares": "batch_sizes",
+    "priority_shares": "priorities",
+}
+"""Fields that say how often each value of another field is drawn."""
+
+
+def _network(name: object) -> str:
+    registry.get(name)  # type: ignore[arg-type]  # says itself what is wrong with it
+    return registry.full_name(str(name))
+
+
+def _file(path: object) -> str:
+    name = os.fspath(path)  # type: ignore[call-overload]
+    if not isinstance(name, str) or not name or "\0" in name:  # which no system takes in a name
+        raise ValueError
+    return os.path.realpath(name)
+
+
+def _lengths(entry: object) -> LengthModel:
+    if isinstance(entry, Mapping):
+        return LengthModel.from_dict(entry)
+    if not isinstance(entry, LengthModel):
+        raise TypeError
+    return entry
+
+
+def _machine(config: object) -> NPUConfig:
+    if isinstance(config, Mapping):
+        return NPUConfig.from_dict(config)
+    if not isinstance(config, NPUConfig):
+        raise TypeError
+    return config
+
+
+NETWORK = Constraint("the name of a network or of its file", _network)
+FILE = Constraint("the name of a file", _file)
+LENGTHS = Constraint("a LengthModel or a table of its fields", _lengths)
+MACHINE = Constraint("an NPUConfig or a table of its fields", _machine)
+
+
+def check_shares(scenario: Scenario) -> None:
+    """As many shares as there is to choose from."""
+    for name, of in SHARES.items():
+        shares, choices = getattr(scenario, name), getattr(scenario, of)
+        if shares is not None and len(shares) != len(choices):
+            raise ConfigError(
+                f"{name} must be {len(choices)} whole numbers, one for each of {of}, got {shares}"
+            )
+
+
+def check_trace(scenario: Scenario) -> None:
+    """A file, and perhaps a speed, where arrivals are replayed, and nowhere else."""
+    if scenario.arrival == "trace":
+        if scenario.trace is None:
+            raise ConfigError("arrival 'trace' needs the name of a file as trace, got None")
+        return
+    for name in ("trace", "trace_speed"):
+        if getattr(scenario, name) is not None:
+            raise ConfigError(
+                f"{name} is for arrival 'trace' only, not {scenario.arrival!r}: leave it out, or "
+                "change the arrival"
+            )
+
+
+def check_lengths(scenario: Scenario) -> None:
+    """One model at most for a network; lengths with a sequence, a ratio with output steps."""
+    names = scenario.networks
+    for model in scenario.lengths:
+        if model.network not in names:
+            raise UnknownNameError("network", model.network, names, "lengths")
+    if len({model.network for model in scenario.lengths}) < len(scenario.lengths):
+        raise ConfigError("lengths gives one network twice")
+    for name in names:
+        network, model_or_none = registry.get(name), scenario.length_model(name)
+        if network.is_recurrent != (model_or_none is not None):
+            needs = "give its lengths" if network.is_recurrent else "no lengths may be given"
+            raise ConfigError(f"{name!r} has {network.input_unit} inputs: {needs}")
+        has_ratio = model_or_none is not None and model_or_none.ratio_median is not None
+        if network.has_output_steps != has_ratio:
+            needs = "needs a" if network.has_output_steps else "has no output steps, so no"
+            raise ConfigError(f"{name!r} {needs} ratio_median in its lengths")
+
+
+def check_times(scenario: Scenario) -> None:
+    """Times that fit the machine's clock."""
+    if scenario.window_cycles > _MOST_WINDOW_CYCLES:
+        raise ConfigError(
+            f"window_ms must be at most {_MOST_WINDOW_CYCLES} cycles, got {scenario.window_ms} "
+            f"({scenario.window_cycles} cycles)"
+        )
+    if scenario.quantum_cycles < 1:
+        raise ConfigError(
+            f"quantum_ms must be at least one cycle at {scenario.hardware.clock_hz} Hz, got "
+            f"{scenario.quantum_ms}"
+        )

@@ -1,0 +1,146 @@
+"""What do the files of recorded traces look like, and when did their requests arrive?
+
+A format follows from the file's ending and the names of its columns; what is none of the formats is
+refused. Times are whole nanoseconds, from the file's own digits and without floats, so a clock that
+counts from 1970 is as exact as one that starts at 0. Sources: the README of each data set.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import reprlib
+import textwrap
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
+
+from prema_gym.errors import ConfigError
+
+NS_PER_S = 10**9
+NS_PER_MS = 10**6
+
+# Largest number a file may give as a time: in ms, thirty million years.
+_MOST_TIME = Decimal(10**18)
+# Enough digits that a time below _MOST_TIME is rounded once, to the nanosecond, and not before.
+_EXACT = Context(prec=60, rounding=ROUND_HALF_EVEN)
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+# As much of a date as the standard library reads on every version, the fraction, the zone.
+_DATE_TIME = re.compile(
+    r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?", re.ASCII
+)
+
+
+def csv_times(path: str, text: str) -> list[int]:
+    """Arrival of each row of a CSV file, in the file's order [ns]."""
+    rows = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True)
+    try:
+        header = [name.strip() for name in next(filter(None, rows), [])]
+        if not header:
+            return []
+        columns = _known_columns(header)
+        positions = [header.index(name) for name in columns]
+        arrival = _CSV_FORMATS[columns]
+        times: list[int] = []
+        for row in filter(None, rows):
+            if len(row) != len(header):
+                raise ValueError(f"{len(row)} fields under {len(header)} columns")
+            times.append(arrival(*(row[i].strip() for i in positions)))
+    except (ValueError, csv.Error) as error:
+        raise ConfigError(f"{path!r}, line {rows.line_num}: {error}") from error
+    return times
+
+
+def _known_columns(header: list[str]) -> tuple[str, ...]:
+    """The columns that tell the arrivals: those of exactly one format, each there once."""
+    found = [names for names in _CSV_FORMATS if set(names) <= set(header)]
+    if len(found) != 1 or any(header.count(name) > 1 for name in found[0]):
+        known = ", ".join(" with ".join(names) for names in _CSV_FORMATS)
+        given = textwrap.shorten(", ".join(header), 80, placeholder=" …")
+        raise ValueError(
+            f"needs a row for each request and exactly one of the columns {known} (counts or rates "
+            f"per interval have no arrival times); got {given}"
+        )
+    return found[0]
+
+
+def _ours_in_ms(arrival: str) -> int:
+    return _nanoseconds(arrival, NS_PER_MS)
+
+
+def _ours_in_s(arrival: str) -> int:
+    return _nanoseconds(arrival, NS_PER_S)
+
+
+def _azure_llm(timestamp: str) -> int:
+    """Nanoseconds since 1970 of a date and time such as ``2023-11-16 18:17:03.9799600``."""
+    match = _DATE_TIME.fullmatch(timestamp)
+    if match is None:
+        raise ValueError(f"{reprlib.repr(timestamp)} is not a date and time")
+    seconds, fraction, zone = match.groups(default="")
+    offset = "+00:00" if zone in ("", "Z") else zone
+    since = datetime.fromisoformat(seconds + offset) - _EPOCH
+    return since // timedelta(seconds=1) * NS_PER_S + int(fraction.ljust(9, "0"))
+
+
+def _azure_functions(end: str, duration: str) -> int:
+    # May lie before 0: a call that was under way when the recording began.
+    return _nanoseconds(end, NS_PER_S) - _nanoseconds(duration, NS_PER_S)
+
+
+_CSV_FORMATS: dict[tuple[str, ...], Callable[..., int]] = {
+    ("arrival_ms",): _ours_in_ms,
+    ("arrival_s",): _ours_in_s,
+    ("TIMESTAMP",): _azure_llm,
+    ("end_timestamp", "duration"): _azure_functions,
+}
+"""Columns → nanoseconds from a row's texts in these columns; a ValueError says what is wrong."""
+
+
+def jsonl_times(path: str, text: str) -> list[int]:
+    """Arrival of each object of a file of JSON lines, in the file's order [ns]."""
+    times: list[int] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line and not line.isspace():
+            try:
+                times.append(_mooncake(line))
+            except ValueError as error:
+                raise ConfigError(f"{path!r}, line {number}: {error}") from error
+    return times
+
+
+def _mooncake(line: str) -> int:
+    """Nanoseconds of the ``timestamp`` [ms] of one JSON object."""
+    try:
+        request = json.loads(line, parse_float=Decimal, parse_constant=Decimal)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not valid JSON: {error.msg} at column {error.colno}") from error
+    except (InvalidOperation, RecursionError) as error:
+        raise ValueError("a number or a nesting beyond all measure") from error
+    if not isinstance(request, dict) or "timestamp" not in request:
+        raise ValueError("needs an object with the timestamp [ms] of a request")
+    timestamp = request["timestamp"]
+    if isinstance(timestamp, bool) or not isinstance(timestamp, int | Decimal):
+        raise ValueError(f"timestamp {reprlib.repr(timestamp)} is not a number")
+    return _nanoseconds(timestamp, NS_PER_MS)
+
+
+def _nanoseconds(value: str | int | Decimal, unit: int) -> int:
+    """A time as the nearest whole nanosecond, ties to even.
+
+    Args:
+        value: As the file gives it.
+        unit: Nanoseconds in one.
+
+    Raises:
+        ValueError: It is no number, or below 0, which often stands for a missing one.
+    """
+    try:
+        time = Decimal(value)
+    except InvalidOperation:
+        raise ValueError(f"{reprlib.repr(value)} is not a number") from None
+    if not time.is_finite() or not 0 <= time < _MOST_TIME:
+        raise ValueError(f"{reprlib.repr(str(value))} is not a time from 0 to {_MOST_TIME:.0e}")
+    return int(_EXACT.to_integral_value(_EXACT.multiply(time, Decimal(unit))))
