@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
@@ -16,8 +16,10 @@ from prema_gym.checks import (
     number,
     one_of,
     optional,
+    plain,
     positive,
     read_record,
+    stated,
     table_of,
     text,
     truth,
@@ -163,3 +165,33 @@ def test_places_lie_in_each_other_and_the_kind_of_error_stays() -> None:
     with pytest.raises(UnknownNameError) as caught, located("file"), located("section"):
         raise UnknownNameError("key", "x", ())
     assert str(caught.value).startswith("file: section: unknown key 'x'")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leg:
+    to: str = field(metadata=stated(text(), help="where it ends"))
+    km: float = declared(1.0, positive(), unit="km")
+    stops: tuple[int, ...] | None = declared(None, optional(list_of(whole())))
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trip:
+    legs: tuple[Leg, ...] = ()
+
+
+def test_a_field_without_a_default_must_be_given() -> None:
+    with pytest.raises(ConfigError, match=r"^way\.toml must have to$"):
+        read_record(Leg, {"km": 2}, "way.toml")
+    assert Leg.__dataclass_fields__["to"].metadata["help"] == "where it ends"
+
+
+def test_a_record_becomes_plain_data_and_back() -> None:
+    leg = Leg(to="there", stops=(1, 2))
+    assert plain(leg) == {"to": "there", "km": 1.0, "stops": [1, 2]}
+    assert read_record(Leg, plain(leg), "it") == leg
+    assert plain(Trip(legs=(leg, Leg(to="back")))) == {
+        "legs": [plain(leg), {"to": "back", "km": 1.0}]
+    }
