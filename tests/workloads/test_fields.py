@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields
-from pathlib import Path
 
 import numpy as np
 
-import prema_gym
 from prema_gym.simulator.state import TASK_DTYPE, TASK_INPUTS
 from prema_gym.workloads import Workload, WorkloadArrays, WorkloadBatch
 from prema_gym.workloads.fields import TASK_FIELDS, TASK_TABLE, fields_in, fields_set_by
 from prema_gym.workloads.workload import empty_arrays
-
-SOURCES = Path(prema_gym.__file__).parent
 
 
 def test_every_form_of_a_workload_has_the_fields_of_the_table() -> None:
@@ -33,18 +28,3 @@ def test_units_are_in_the_names() -> None:
         assert row.least in (0, 1)
     assert set(fields_in("cycles")) < set(TASK_FIELDS)
     assert "isolated_cycles" in fields_set_by("profile")
-
-
-def named_in(text: str) -> int:
-    """How many of the fields a source names: quoted, declared, or as an attribute."""
-    return sum(
-        re.search(rf'"{name}"|\.{name}\b|^ *{name}:', text, re.MULTILINE) is not None
-        for name in TASK_FIELDS
-    )
-
-
-def test_there_is_no_second_list_of_task_fields() -> None:
-    """Whoever names nearly all of them keeps a list: the table, and where each is drawn."""
-    sources = {path: path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py")}
-    lists = {path.name for path, text in sources.items() if named_in(text) >= 8}
-    assert lists == {"fields.py", "generate.py"}
