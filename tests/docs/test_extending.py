@@ -21,7 +21,7 @@ THINGS = (
 
 
 AWAITED = (
-    "prema_gym/networks/importers/formats.py", "agents/training/algorithms.py",
+    "agents/training/algorithms.py",
     "prema_gym/workloads/fields.py", "prema_gym/workloads/tasks.py",
 )  # fmt: skip
 """Files of tables that rooms still being put in order will have: to be emptied."""
