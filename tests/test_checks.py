@@ -127,8 +127,8 @@ class Crate:
 
 
 def test_a_type_carries_its_constraint_and_the_field_may_have_no_default() -> None:
-    assert Crate(np.int64(3)) == Crate(3, 1)
-    assert type(Crate(np.int64(3)).rows) is int
+    assert Crate(np.int64(3)) == Crate(3, 1)  # type: ignore[arg-type]
+    assert type(Crate(np.int64(3)).rows) is int  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"^rows must be a whole number of at least 1, got 0$"):
         Crate(0)
     with pytest.raises(ConfigError, match=r"^columns must be a whole number of at least 1, got 0$"):

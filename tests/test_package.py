@@ -66,7 +66,7 @@ print(answer(1))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_cache_is_never_stale(tmp_path: Path) -> None:
     """A helper and a constant in *other* files change: the caller gives the new result."""
     package = tmp_path / "prema_gym"
@@ -94,7 +94,7 @@ def test_cache_is_never_stale(tmp_path: Path) -> None:
     assert list(package.rglob("*.nbi")), "the kernels were cached at all"
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_machine_code_of_another_source_is_never_at_hand(tmp_path: Path) -> None:
     """Numba writes its index before the code: no two codes may share a file's name."""
     package = tmp_path / "prema_gym"
@@ -145,7 +145,7 @@ def test_read_only_install_without_home_still_runs(tmp_path: Path) -> None:
     assert python(code).strip() == "1"
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_second_process_compiles_nothing() -> None:
     code = (
         "from prema_gym.cli import main\n"

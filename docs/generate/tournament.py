@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from docs.generate.policy_page import PAGE, table, with_section
+from docs.generate import PAGES
+from docs.generate.sections import table, with_section
 from prema_gym import baselines, metrics
 from prema_gym.bounds import regret
 from prema_gym.evaluation.clairvoyant import GOALS, Clairvoyant, best_values
@@ -29,6 +30,7 @@ from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
 
+PAGE = PAGES / "policies.md"
 COLUMNS = (
     "antt",
     "stp",

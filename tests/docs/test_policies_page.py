@@ -1,4 +1,4 @@
-"""docs/policies.md says what the code does: its lists are generated, its tables name everybody."""
+"""docs/policies.md says what the code does: its tables name everybody."""
 
 from __future__ import annotations
 
@@ -7,21 +7,15 @@ import sys
 
 import pytest
 
-from docs.generate import policy_page, tournament
+from docs.generate import sections, tournament
 from prema_gym import baselines
 from prema_gym.evaluation import clairvoyant
 
-PAGE = policy_page.PAGE.read_text()
-AGAIN = "run: python -m docs.generate.policy_page"
-
-
-@pytest.mark.parametrize("name", policy_page.SECTIONS)
-def test_the_lists_are_those_of_the_code(name: str) -> None:
-    assert policy_page.section(PAGE, name) == policy_page.SECTIONS[name](), AGAIN
+PAGE = tournament.PAGE.read_text()
 
 
 def test_every_policy_stands_in_every_table_of_the_tournament() -> None:
-    tables = policy_page.section(PAGE, "tournament").split("### ")[1:]
+    tables = sections.section(PAGE, "tournament").split("### ")[1:]
     assert [table.splitlines()[0] for table in tables] == [row[2] for row in tournament.TABLES]
     everybody = {*baselines.names(), *clairvoyant.names()}
     for table in tables:
@@ -33,16 +27,6 @@ def test_every_policy_stands_in_every_table_of_the_tournament() -> None:
 def test_the_text_names_only_what_exists() -> None:
     for written in re.findall(r"`((?:[a-z-]+):[a-z_]+=[^`]+)`", PAGE):
         assert baselines.make(written).name == written
-
-
-def test_a_part_is_replaced_and_a_missing_one_is_an_error() -> None:
-    text = "a\n<!-- x: generated -->\nold\n<!-- x: end -->\nb\n"
-    new = policy_page.with_section(text, "x", "new\n")
-    assert new == text.replace("old", "new")
-    with pytest.raises(ValueError, match="has 0 generated parts 'y'"):
-        policy_page.section(text, "y")
-    with pytest.raises(ValueError, match="has 2 generated parts 'x'"):
-        policy_page.section(text + text, "x")
 
 
 def test_a_small_tournament(

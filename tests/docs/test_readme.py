@@ -33,7 +33,7 @@ COMMANDS = sorted(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_runs_as_written(
     command: str,
@@ -58,7 +58,7 @@ def test_make_targets_exist() -> None:
         assert re.search(rf"^{target}:", makefile, flags=re.M), target
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("number", range(len(blocks("python"))))
 def test_python_examples_run(number: int, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(blocks("python")[number], f"README example {number}", "exec"), {})

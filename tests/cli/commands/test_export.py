@@ -9,7 +9,7 @@ import pytest
 from tests.cli.command_line import run
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
 def test_export_writes_a_program_and_says_how_quick_it_decides(
     capsys: pytest.CaptureFixture[str], tmp_path: Path

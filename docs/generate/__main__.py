@@ -1,0 +1,19 @@
+"""Rewrite what is made from code alone. Run: python -m docs.generate."""
+
+from __future__ import annotations
+
+from docs.generate import PARTS
+from docs.generate.sections import with_section
+
+
+def main() -> None:
+    """Rewrite every part of every page."""
+    for page, parts in PARTS.items():
+        text = page.read_text()
+        for name, write in parts.items():
+            text = with_section(text, name, write())
+        page.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
