@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prema_gym.compiled.cpus import CACHE_LINE
+
 NONE = -1  # no task in a slot, no running slot, not yet happened
 
 # Status of an environment.
@@ -81,7 +83,6 @@ _HOT = (
     "order",
 )
 _COLD = tuple(n for n in TASK_INPUTS + TASK_RECORDS + _TASK_INTERNALS if n not in _HOT)
-CACHE_LINE = 64  # bytes; with longer ones records share lines, and all is as right
 HOT_BYTES = 2 * CACHE_LINE
 TASK_DTYPE = np.dtype(
     {

@@ -18,8 +18,9 @@ from stable_baselines3.common.monitor import Monitor
 
 import prema_gym
 from prema_gym.envs import EnvSettings, PremaNPUEnv, reward_names
-from prema_gym.envs.episodes import EpisodesState
+from prema_gym.envs.infos import KEYS
 from prema_gym.envs.rewards.terms import TERMS
+from prema_gym.envs.snapshots import EpisodesState
 from prema_gym.errors import ConfigError, IllegalActionError, UnknownNameError
 from prema_gym.simulator.observation import COLUMNS, ESTIMATED_MS, PRESENT, RUNNING
 from prema_gym.workloads import TaskSpec, sample, sample_batch, save_workload
@@ -78,6 +79,8 @@ def test_the_documented_arguments_are_the_settings() -> None:
     for field in dataclasses.fields(EnvSettings):
         written = documented[field.name].replace(" ", "").replace("'", '"')
         assert written == repr(field.default).replace(" ", "").replace("'", '"'), field.name
+    effects = {row[0]: row[3] for row in table("Arguments")}
+    assert effects == {f.name: f.metadata["help"] for f in dataclasses.fields(EnvSettings)}
 
 
 @pytest.mark.small
@@ -85,11 +88,12 @@ def test_the_documented_reward_terms_are_the_terms() -> None:
     documented = {row[0]: row for row in table("Reward")}
     assert tuple(documented) == reward_names()
     for name, term in TERMS.items():
-        assert documented[name][2] == term.when
+        assert documented[name] == [name, term.total, term.paid, term.unfinished], name
 
 
 def test_the_documented_info_keys_are_the_keys() -> None:
-    where = {row[0]: row[2] for row in table("Info")}
+    assert table("Info") == [list(key) for key in KEYS]
+    where = {key.name: key.given for key in KEYS}
     env = single()
     _, at_reset = env.reset(seed=0)
     _, _, _, _, in_step = env.step(0)
@@ -359,7 +363,7 @@ def test_what_an_action_may_be() -> None:
         env.reset(seed=0)
         assert env.step(action)[4]["illegal_actions"] == 0  # type: ignore[arg-type]
     for action in (0.0, "0", None, np.array([0, 1])):
-        with pytest.raises(IllegalActionError, match="an action is a whole number"):
+        with pytest.raises(IllegalActionError, match="an action must be a whole number"):
             env.step(action)  # type: ignore[arg-type]
 
 
@@ -386,7 +390,7 @@ def test_kill_and_drain_do_what_they_say() -> None:
     env.step(0)
     observation, *_ = env.step(0)
     assert observation[:, RUNNING].tolist() == [1, 0, 0]
-    here, records = env.get_state(), env._episodes.simulator
+    here, records = env.get_state(), env.simulator
 
     env.step(3 + 2)  # kill 0, run 2
     assert records.tasks["kills"].tolist() == [[1, 0, 0]]
@@ -394,7 +398,7 @@ def test_kill_and_drain_do_what_they_say() -> None:
     env.set_state(here)
 
     observation, *_ = env.step(6 + 2)  # drain 0, then run 2: asked again when 2 has started
-    records = env._episodes.simulator
+    records = env.simulator
     assert (records.tasks["completion_cycles"] >= 0).tolist() == [[True, False, False]]
     assert records.tasks["drains"].tolist() == [[1, 0, 0]]
     assert observation[:, RUNNING].tolist() == [0, 0, 1]
@@ -532,7 +536,7 @@ def test_a_refused_state_changes_nothing() -> None:
             env.set_state(other.get_state())
     with pytest.raises(ConfigError, match="made before a reset"):
         env.set_state(unborn.get_state())
-    with pytest.raises(ConfigError, match="a state is what get_state"):
+    with pytest.raises(ConfigError, match="a state must be what get_state"):
         env.set_state(None)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="another slots"):
         unborn.set_state(foreign[0][0].get_state())
@@ -609,7 +613,7 @@ def test_a_generator_put_in_place_of_ours_is_part_of_the_state() -> None:
     again, _ = env.reset()
     np.testing.assert_array_equal(again, first)
     wanted = sample(catalog(), np.random.Generator(np.random.MT19937(99))).arrival_cycles
-    arrivals = env._episodes.simulator.tasks["arrival_cycles"][0, : wanted.size]
+    arrivals = env.simulator.tasks["arrival_cycles"][0, : wanted.size]
     np.testing.assert_array_equal(arrivals, wanted)
 
 

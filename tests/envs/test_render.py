@@ -28,7 +28,7 @@ def test_what_there_is_to_see() -> None:
     env = single(workload=THREE, record_timeline=True)
     _, info = env.reset()
     env.step(1)  # checkpoint task 0, run task 1
-    episode = view(env._episodes.simulator, 0)
+    episode = view(env.simulator, 0)
     assert episode.slots[:2] == (0, 1)
     assert episode.running_slot == 1
     first = episode.tasks[0]
@@ -41,7 +41,7 @@ def test_what_there_is_to_see() -> None:
     assert not first.finished
     assert first.end_ms == episode.now_ms
     _, info = play(env, go_on)
-    episode = view(env._episodes.simulator, 0)
+    episode = view(env.simulator, 0)
     assert [task.finished for task in episode.tasks] == [True] * 3
     assert [task.late for task in episode.tasks] == [False, False, True]
     for task, end in zip(episode.tasks, info["tasks"]["completion_cycles"], strict=True):
@@ -57,8 +57,8 @@ def test_slots_name_the_tasks_that_sit_there() -> None:
         observation, info = env.reset(seed=seed)
         over = False
         while not over:
-            own = env._episodes.simulator._state.slots[0].tolist()
-            shown = view(env._episodes.simulator, 0).slots
+            own = env.simulator._state.slots[0].tolist()
+            shown = view(env.simulator, 0).slots
             assert [-1 if index is None else index for index in shown] == own
             step = env.step(choose(observation, info["action_mask"]))
             observation, _, terminated, truncated, info = step
@@ -152,7 +152,7 @@ def test_no_matplotlib_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None
         env.render()
     window = Renderer("human", 10)
     with pytest.raises(MissingExtraError, match=r"prema-gym\[plot\]"):
-        window.render(env._episodes.simulator, 0)
+        window.render(env.simulator, 0)
 
 
 def test_no_mode_is_a_warning() -> None:

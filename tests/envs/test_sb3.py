@@ -148,7 +148,7 @@ def test_the_interface(tmp_path: Path) -> None:
     env.set_options({"num_tasks": 2})
     env.reset()
     env.set_options([{"num_tasks": 2}] * 3 + [{}])
-    with pytest.raises(ConfigError, match="the same for every copy"):
+    with pytest.raises(ConfigError, match="the same for every sub-environment"):
         env.reset()
     with pytest.raises(UnknownNameError, match="did you mean 'slots'"):
         make_sb3_env(2, slot=3)

@@ -1,1 +1,1 @@
-"""What is paid: the table of terms, running totals, and the ledger of a batch."""
+"""What is paid: the table of terms, their compiled totals, and the ledger of a batch."""
