@@ -37,6 +37,8 @@ class InfoKey(NamedTuple):
 ACTION_MASK, NOW_MS, ILLEGAL_ACTIONS = "action_mask", "now_ms", "illegal_actions"
 REWARD_TERMS, EPISODE_METRICS, TASKS = "reward_terms", "episode_metrics", "tasks"
 
+_ACTION_MASK, _NOW_MS, _ILLEGAL_ACTIONS = "_action_mask", "_now_ms", "_illegal_actions"
+
 KEYS = (
     InfoKey(ACTION_MASK, "bool (actions,)", "reset, step", "legal actions"),
     InfoKey(NOW_MS, "float", "reset, step", "time in the episode [ms]"),
@@ -60,6 +62,20 @@ KEYS = (
 def standing(action_mask: object, now_ms: object, illegal_actions: object) -> dict[str, Any]:
     """Return what ``info`` always has."""
     return {ACTION_MASK: action_mask, NOW_MS: now_ms, ILLEGAL_ACTIONS: illegal_actions}
+
+
+def standing_of_all(
+    action_mask: object, now_ms: object, illegal_actions: object, everyone: BoolArray
+) -> dict[str, Any]:
+    """Return the same as a vector environment gives it; spelled out, as every step makes one."""
+    return {
+        ACTION_MASK: action_mask,
+        _ACTION_MASK: everyone,
+        NOW_MS: now_ms,
+        _NOW_MS: everyone,
+        ILLEGAL_ACTIONS: illegal_actions,
+        _ILLEGAL_ACTIONS: everyone,
+    }
 
 
 def present(name: str) -> str:

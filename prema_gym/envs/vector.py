@@ -34,6 +34,7 @@ Flags = NDArray[np.bool_]
 AUTORESET_MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
 RENDER_MODES = ("ansi", "rgb_array")  # one window for many would show nothing
 
+_REWARD_TERMS = infos.present(infos.REWARD_TERMS)
 _UNKNOWN = -1  # as Gymnasium marks a generator that was not made from a seed
 
 
@@ -103,6 +104,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         self._renderer = Renderer(settings.render_mode, self.metadata["render_fps"])
         self._seeds = [_UNKNOWN] * self.num_envs
         self._everyone = np.ones(self.num_envs, np.bool_)
+        self._term_keys = [(name, infos.present(name)) for name in self._episodes.ledger.names]
 
     def reset(
         self,
@@ -270,13 +272,16 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         else:
             now_ms, illegal_actions = step.transition.now_ms, step.transition.illegal_actions
         # The mask is given up as the observation is.
-        standing = infos.standing(episodes.simulator.mask, now_ms, illegal_actions)
-        info = infos.belonging(standing, self._everyone.copy())
+        info = infos.standing_of_all(
+            episodes.simulator.mask, now_ms, illegal_actions, self._everyone.copy()
+        )
         if step is None or idle == self.num_envs:
             return info
-        rise, stepped = step.transition.rise, step.transition.stepped
-        terms = infos.belonging(dict(zip(episodes.ledger.names, rise, strict=True)), stepped)
-        info.update(infos.belonging({infos.REWARD_TERMS: terms}, stepped))
+        stepped = step.transition.stepped
+        terms: dict[str, Any] = {}
+        for (name, present), values in zip(self._term_keys, step.transition.rise, strict=True):
+            terms[name], terms[present] = values, stepped
+        info[infos.REWARD_TERMS], info[_REWARD_TERMS] = terms, stepped
         return info
 
     def _finals(self, step: Step, episodes: EndedEpisodes) -> dict[str, Any]:

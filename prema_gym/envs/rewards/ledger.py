@@ -76,23 +76,29 @@ class Ledger:
         Raises:
             ConfigError: A user's function returned something else than float64 (B,), finite.
         """
-        paid, weights = self.account.totals[PAID], self.account.weights
-
-        def pay(t: int, rows: IntArray | slice, total: FloatArray) -> None:
-            risen = total - paid[rows, t]
-            paid[rows, t] = total
-            rise[t, rows] = risen  # compiled code has counted it as 0
-            reward[rows] += weights[t] * risen
-
         for t, total in self._moving:
-            pay(t, slice(None), self._checked(total, simulator))
+            self._pay(reward, rise, t, slice(None), self._checked(total, simulator))
         if self._moving and restarted.size:
             rise[:, restarted] = 0.0
             reward[restarted] = 0.0
         if self._at_end and ended is not None:
             rows, episodes = ended
             for t, total_at_end in self._at_end:
-                pay(t, rows, total_at_end(episodes))
+                self._pay(reward, rise, t, rows, total_at_end(episodes))
+
+    def _pay(
+        self,
+        reward: FloatArray,
+        rise: FloatArray,
+        t: int,
+        rows: IntArray | slice,
+        total: FloatArray,
+    ) -> None:
+        paid = self.account.totals[PAID]
+        risen = total - paid[rows, t]
+        paid[rows, t] = total
+        rise[t, rows] = risen  # compiled code has counted it as 0
+        reward[rows] += self.account.weights[t] * risen
 
     def _checked(self, function: RewardFunction, simulator: Simulator) -> FloatArray:
         total = function(simulator)
