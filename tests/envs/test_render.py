@@ -7,7 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from prema_gym.envs import PremaNPUEnv
 from prema_gym.envs.render import Renderer
 from prema_gym.errors import ConfigError, MissingExtraError
 from prema_gym.views.episode import view
@@ -92,19 +94,24 @@ def test_text() -> None:
     assert isinstance(env.render(), str), "also at the end, with an empty table"
 
 
+def image_of(env: PremaNPUEnv) -> NDArray[np.uint8]:
+    image = env.render()
+    assert isinstance(image, np.ndarray)
+    return image
+
+
 def test_images() -> None:
     env = single(workload=THREE, render_mode="rgb_array")
     env.reset()
-    frames = [env.render()]
+    frames = [image_of(env)]
     for action in (0, 1, 1):
         env.step(action)
-        frames.append(env.render())
+        frames.append(image_of(env))
     for frame in frames:
-        assert isinstance(frame, np.ndarray)
         assert frame.dtype == np.uint8
         assert frame.ndim == 3
         assert frame.shape[2] == 3
-        assert frame.shape == frames[0].shape  # type: ignore[union-attr] - as a video needs
+        assert frame.shape == frames[0].shape  # as a video needs
         assert 0.5 < (frame == 255).mean() < 0.99, "ink on white"
     for one, other in pairwise(frames):
         assert not np.array_equal(one, other)

@@ -52,7 +52,7 @@ def through_stable_baselines3(policy: baselines.Policy) -> Records:
     envs = PremaNPUVecEnv(WORKLOADS, mechanisms=policy.mechanisms, strict=True, **SETTINGS)
     envs.seed(0)
     found: dict[int, dict[str, Any]] = {}
-    observations = envs.reset()
+    observations: Any = envs.reset()
     while len(found) < WORKLOADS:
         actions, _ = policy.predict(observations)
         observations, _, dones, infos = envs.step(actions)

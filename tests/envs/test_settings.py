@@ -107,7 +107,7 @@ def test_settings_are_kept_in_one_form_and_frozen() -> None:
 def test_the_spec_goes_through_json(tmp_path: Path) -> None:
     path = tmp_path / "workload.json"
     save_workload(path, sample(catalog(), np.random.default_rng(5)), catalog())
-    kwargs = {
+    kwargs: dict[str, Any] = {
         "scenario": SMALL,
         "slots": 4,
         "reward": {"antt": 1.0, "fairness": 2.0},

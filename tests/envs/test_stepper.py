@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numba
 import numpy as np
@@ -240,6 +241,7 @@ def test_the_job_is_known_by_its_types(monkeypatch: pytest.MonkeyPatch) -> None:
     envs.close()
     job = seen[0]
     empty = worker_pool.without_data(job)
-    assert numba.typeof(empty) == numba.typeof(job)
+    typeof: Any = numba.typeof
+    assert typeof(empty) == typeof(job)
     assert empty.state.observation.size == 0
     assert SETTINGS["slots"] == job.state.observation.shape[1]

@@ -8,7 +8,7 @@ import pickle
 import subprocess
 import sys
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -23,6 +23,7 @@ from prema_gym.errors import ConfigError, IllegalActionError
 from prema_gym.workloads import TaskSpec, WorkloadBatch, sample, sample_batch
 from tests.envs.helpers import (
     ALL_MECHANISMS,
+    COPYING,
     SMALL,
     assert_same,
     catalog,
@@ -106,7 +107,7 @@ def test_one_copy_is_the_single_environment(mode: AutoresetMode) -> None:
 def test_processes_give_the_same_numbers() -> None:
     """Workers are started anew (spawn), so they import and register by themselves."""
 
-    arguments = {"scenario": SMALL, "slots": 3}
+    arguments: dict[str, Any] = {"scenario": SMALL, "slots": 3}
     make = gymnasium.make_vec
     native = make("prema_gym:PremaNPU-v0", num_envs=3, **arguments)
     workers = make(
@@ -198,7 +199,7 @@ def test_a_state_in_another_order_of_memory_is_refused() -> None:
     same_step = vector(3, autoreset_mode=AutoresetMode.SAME_STEP)
     same_step.reset(seed=0)
     with pytest.raises(ConfigError, match="state array over is a NoneType"):
-        same_step.set_state(same_step.get_state()._replace(over=None))
+        same_step.set_state(same_step.get_state()._replace(over=cast(Any, None)))
 
 
 @pytest.mark.small
@@ -448,11 +449,7 @@ def test_copies_continue_identically(how: str) -> None:
         twin = vector(3, **MIXED)
         twin.set_state(envs.get_state())
     else:
-        twin = {
-            "copy": copy.copy,
-            "deepcopy": copy.deepcopy,
-            "pickle": lambda e: pickle.loads(pickle.dumps(e)),
-        }[how](envs)
+        twin = COPYING[how](envs)
     rng = np.random.default_rng(0)
     count = 0
     for _ in range(250):
