@@ -89,7 +89,7 @@ def check_order(simulator: Simulator) -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize("legal", [True, False])
 def test_a_hundred_thousand_steps(name: str, legal: bool) -> None:
-    """9 scenarios × (legal, anything) × 120 copies × 60 steps = 129 600 steps."""
+    """9 scenarios × (legal, anything) × 120 environments × 60 steps = 129 600 steps."""
     envs = PremaNPUVectorEnv(
         120, scenario=SCENARIOS[name], slots=5, mechanisms=ALL_MECHANISMS, max_decisions=40
     )

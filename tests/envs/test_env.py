@@ -654,8 +654,8 @@ def test_a_timeline_has_room_for_whatever_a_reset_brings() -> None:
     envs = vector(3, record_timeline=True)
     envs.reset(seed=0)
     envs.reset(options={"workload": workload})
-    for copy_ in range(3):
-        np.testing.assert_array_equal(envs.timeline(copy_), asked.timeline())
+    for i in range(3):
+        np.testing.assert_array_equal(envs.timeline(i), asked.timeline())
     # And with one that was made for it, when an episode starts within a step.
     given = vector(2, record_timeline=True, workload=workload)
     given.reset(seed=0)

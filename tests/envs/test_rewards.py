@@ -40,7 +40,7 @@ def expected(weights: Mapping[str, float], values: Mapping[str, float]) -> float
 
 
 def first_episodes(num_envs: int, **arguments: Any) -> list[dict[str, Any]]:
-    """Random play; of each copy's first episode: rewards, terms, metrics and whether it ended."""
+    """Random play; of each one's first episode: rewards, terms, metrics and whether it ended."""
     envs = vector(num_envs, **arguments)
     rng = np.random.default_rng(1)
     _, infos = envs.reset(seed=100)

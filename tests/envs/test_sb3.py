@@ -53,7 +53,7 @@ def _one_thread() -> Any:
     torch.set_num_threads(before)
 
 
-def test_copies_are_the_single_environment() -> None:
+def test_sub_environments_are_the_single_environment() -> None:
     env = make(3, seed=5, reward="balanced", mechanisms=ALL_MECHANISMS)
     singles = [single(reward="balanced", mechanisms=ALL_MECHANISMS) for _ in range(3)]
     rng = np.random.default_rng(0)
@@ -268,7 +268,7 @@ def test_normalising_leaves_masks_alone(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("num_envs", [1, 4])
 def test_an_untrained_masked_model_never_takes_an_illegal_action(num_envs: int) -> None:
-    """Strict copies would raise."""
+    """Strict environments would raise."""
     arguments: dict[str, Any] = {"mechanisms": ALL_MECHANISMS, "strict": True, "max_decisions": 200}
     env = make(num_envs, seed=0, **arguments)
     model = MaskablePPO("MlpPolicy", env, **SMALL_NET)

@@ -141,7 +141,7 @@ def test_a_workload_of_another_scenario_is_refused() -> None:
         single().reset(options={"workload": foreign})
 
 
-def test_a_batch_of_workloads_needs_one_row_a_copy() -> None:
+def test_a_batch_of_workloads_needs_one_row_for_each() -> None:
     from prema_gym.workloads import sample_batch
 
     batch = sample_batch(catalog(), range(3))

@@ -74,7 +74,7 @@ def test_it_is_gymnasiums_own_vector_of_single_environments(mode: AutoresetMode)
 
 @pytest.mark.small
 @pytest.mark.parametrize("mode", MODES)
-def test_one_copy_is_the_single_environment(mode: AutoresetMode) -> None:
+def test_a_vector_of_one_is_the_single_environment(mode: AutoresetMode) -> None:
     env, envs = single(**MIXED), vector(1, autoreset_mode=mode, **MIXED)
     rng = np.random.default_rng(0)
     observation, info = env.reset(seed=4)
@@ -136,7 +136,7 @@ def test_threads_change_nothing(mode: AutoresetMode, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.small
-def test_copies_have_their_own_seeds() -> None:
+def test_sub_environments_have_their_own_seeds() -> None:
     envs = vector(8)
     observations, infos = envs.reset(seed=20)
     for i in range(8):
@@ -149,7 +149,7 @@ def test_copies_have_their_own_seeds() -> None:
     np.testing.assert_array_equal(by_list[2], observations[0])
     with pytest.raises(ConfigError, match="one for each of 8 sub-environments, got 2 seeds"):
         envs.reset(seed=[1, 2])
-    # An unseeded reset goes on, whatever happened in other copies.
+    # An unseeded reset goes on, whatever happened in others.
     again, _ = envs.reset()
     alone = single()
     alone.reset(seed=25)
@@ -316,7 +316,7 @@ def test_a_state_with_what_was_written_into_shows_what_is() -> None:
     np.testing.assert_array_equal(other.simulator.mask, mask)
 
 
-def test_states_with_copies_that_are_over_need_the_next_step_mode() -> None:
+def test_states_with_episodes_that_are_over_need_the_next_step_mode() -> None:
     envs = vector(3, **MIXED)
     envs.reset(seed=0)
     rng = np.random.default_rng(0)
@@ -344,7 +344,7 @@ def test_live_views_on_request() -> None:
     assert not np.shares_memory(rewards, live.step(action)[1])
 
 
-def test_masks_of_many_copies() -> None:
+def test_masks_of_many() -> None:
     """20 000 random masked steps: no illegal action, and no empty mask."""
     envs = vector(50, mechanisms=ALL_MECHANISMS, strict=True)
     rng = np.random.default_rng(0)
@@ -381,7 +381,7 @@ def test_actions_that_are_not_allowed() -> None:
 
 @pytest.mark.small
 @pytest.mark.parametrize("strict", [False, True])
-def test_copies_that_never_decide(strict: bool) -> None:
+def test_workloads_without_a_decision(strict: bool) -> None:
     lonely = tasks(TaskSpec(network="alexnet"))
     envs = vector(2, workload=lonely, strict=strict)
     envs.reset()
@@ -424,7 +424,7 @@ def test_a_batch_of_given_workloads() -> None:
         assert found[1].tolist() == two.isolated_cycles.tolist()
 
 
-def test_options_hold_for_one_episode_of_each_copy() -> None:
+def test_options_hold_for_one_episode_of_each() -> None:
     envs = vector(3)
     twin = SyncVectorEnv([single] * 3)
     options = {"num_tasks": 3, "window_ms": 0.0}
@@ -636,7 +636,7 @@ def test_an_error_as_an_episode_ends_loses_no_end(mode: AutoresetMode) -> None:
 def test_an_error_in_any_step_leaves_a_sane_batch(
     mode: AutoresetMode, late: int, num_envs: int
 ) -> None:
-    """It fails so many steps after the first end: in the step that restarts the copy, say."""
+    """It fails so many steps after the first end: in the step that restarts it, say."""
     fail: list[bool] = []
 
     def minus_the_time(simulator: Any) -> Any:
@@ -672,11 +672,11 @@ def test_an_error_in_any_step_leaves_a_sane_batch(
             whole[i], returns[i] = True, 0.0
             ends[i] += 1
         assert envs._episodes.over_rows.tolist() == np.flatnonzero(envs._episodes.over).tolist()
-    # No copy stands, none is restarted again and again.
+    # None stands, none is restarted again and again.
     assert (ends > 5).all()
 
 
-def test_an_interrupt_before_a_reset_leaves_no_copy_standing(
+def test_an_interrupt_before_a_reset_leaves_none_standing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     envs = vector(4, autoreset_mode=AutoresetMode.SAME_STEP)
