@@ -11,9 +11,9 @@ Each rate is given by the clock, the best of the rounds, and by the CPU time tha
 in all rounds: where other work shares the machine only the second says what one core does. What is
 compared is measured in turns, and its ratio is the median over the turns.
 
-Wanted on one core: ≥ 3 M steps/s with 1 024 sub-environments of 8 slots, ≥ 4 × EnvPool's CartPole; the cost
-of a step from 64 to 8 192 of them within 2 ×; two threads ≥ 1.6 × one; one environment through
-``gymnasium.make`` ≥ 60 000 steps/s; ``get_state`` and ``set_state`` < 20 µs; 4 096 in less
+Wanted on one core: ≥ 3 M steps/s with 1 024 sub-environments of 8 slots, ≥ 4 × EnvPool's CartPole;
+the cost of a step from 64 to 8 192 of them within 2 ×; two threads ≥ 1.6 × one; one
+environment through ``gymnasium.make`` ≥ 60 000 steps/s; ``get_state`` and ``set_state`` < 20 µs; 4 096 in less
 than 300 MB.
 
 EnvPool is measured where it is installed (``pip install envpool``: some 700 MB, so no extra of this
@@ -233,7 +233,7 @@ def microseconds(call: Callable[[], object], calls: int = 1000, rounds: int = 9)
 
 
 def memory_mb(num_envs: int) -> float:
-    """Largest memory of a process that steps ``num_envs`` of them [MB]; NaN where /proc is missing."""
+    """Largest memory of a process that steps so many [MB]; NaN where /proc is missing."""
     if not Path("/proc/self/status").exists():
         return float("nan")
     code = (
@@ -292,9 +292,7 @@ def main(seconds: float = 2.0, rounds: int = 10) -> None:
     envpool = f"{theirs[1]}, ours is {ours.over(theirs[1])}" if len(theirs) > 1 else other
     print(f"  EnvPool CartPole-v1       {envpool}")
 
-    print(
-        "\nfew sub-environments: steps/s by the clock (by CPU time, without that of other processes)"
-    )
+    print("\nfew at once: steps/s by the clock (by CPU time, without that of other processes)")
     few: list[tuple[str, Rate]] = [
         ("one, gymnasium.make, 16 slots", rates([single()], **timing)[0]),
         ("sync × 16", several("sync", 16, timing)),
