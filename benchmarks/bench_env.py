@@ -3,7 +3,7 @@
 Run: python -m benchmarks env, or python -m benchmarks.bench_env [--seconds 2] [--rounds 10]
 
 What is timed is ``env.step`` alone, with all it returns: observation, action mask, reward, info and
-the resets of copies that ended. Random legal actions are drawn outside the timing. Copies are first
+the resets of those that ended. Random legal actions are drawn outside the timing. All are first
 stepped for one episode, so that their ends are spread as in training. Other environments are
 measured in the same run, with random actions of their own.
 
@@ -11,10 +11,10 @@ Each rate is given by the clock, the best of the rounds, and by the CPU time tha
 in all rounds: where other work shares the machine only the second says what one core does. What is
 compared is measured in turns, and its ratio is the median over the turns.
 
-Wanted on one core: ≥ 3 M steps/s at 1 024 copies with 8 slots, ≥ 4 × EnvPool's CartPole; the cost
-of a step from 64 to 8 192 copies within 2 ×; two threads ≥ 1.6 × one; one environment through
-``gymnasium.make`` ≥ 60 000 steps/s; ``get_state`` and ``set_state`` < 20 µs; 4 096 copies in less
-than 300 MB.
+Wanted on one core: ≥ 3 M steps/s with 1 024 sub-environments of 8 slots, ≥ 4 × EnvPool's CartPole;
+the cost of a step from 64 to 8 192 of them within 2 ×; two threads ≥ 1.6 × one; one
+environment through ``gymnasium.make`` ≥ 60 000 steps/s; ``get_state`` and ``set_state`` < 20 µs;
+4 096 in less than 300 MB.
 
 EnvPool is measured where it is installed (``pip install envpool``: some 700 MB, so no extra of this
 package asks for it).
@@ -37,7 +37,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-COPIES = (64, 256, 1024, 4096, 8192)
+SIZES = (64, 256, 1024, 4096, 8192)
 SLOTS = 8
 COMPARED = 1024
 EPISODE = 700  # decisions that random play takes for the paper's workload
@@ -84,14 +84,14 @@ class Runner:
         step: Takes actions, returns the next info.
         draw: Makes actions from an info, outside the timing.
         info: The info to go on from.
-        copies: Environment steps in one call.
+        num_envs: Environment steps in one call.
         warm_up: Calls before the first round.
     """
 
     step: Callable[[Any], Any]
     draw: Draw
     info: Any
-    copies: int
+    num_envs: int
     warm_up: int = 0
 
     def calls(self, seconds: float) -> tuple[int, float, float]:
@@ -121,24 +121,26 @@ def rates(runners: Sequence[Runner], *, seconds: float, rounds: int) -> list[Rat
     took = [[runner.calls(seconds / rounds) for runner in runners] for _ in range(rounds)]
     found = []
     for runner, turns in zip(runners, zip(*took, strict=True), strict=True):
-        by_clock = tuple(calls * runner.copies / spent for calls, spent, _ in turns)
+        by_clock = tuple(calls * runner.num_envs / spent for calls, spent, _ in turns)
         all_calls = sum(calls for calls, _, _ in turns)
-        found.append(Rate(by_clock, all_calls * runner.copies / sum(cpu for _, _, cpu in turns)))
+        found.append(Rate(by_clock, all_calls * runner.num_envs / sum(cpu for _, _, cpu in turns)))
     return found
 
 
-def native(copies: int, **arguments: Any) -> Runner:  # noqa: ANN401 - as for `make_vec`
+def native(num_envs: int, **arguments: Any) -> Runner:  # noqa: ANN401 - as for `make_vec`
     """The native vector."""
     arguments.setdefault("slots", SLOTS)
-    envs = gymnasium.make_vec("prema_gym:PremaNPU-v0", num_envs=copies, **arguments)
+    envs = gymnasium.make_vec("prema_gym:PremaNPU-v0", num_envs=num_envs, **arguments)
     _, infos = envs.reset(seed=0)
     draw = legal(np.random.default_rng(0))
-    return Runner(lambda actions: envs.step(actions)[4], draw, infos, copies, warm_up=EPISODE)
+    return Runner(lambda actions: envs.step(actions)[4], draw, infos, num_envs, warm_up=EPISODE)
 
 
-def engine_alone(copies: int) -> Runner:
+def engine_alone(num_envs: int) -> Runner:
     """The compiled engine under the same play, without anything of the environment."""
-    envs: Any = gymnasium.make_vec("prema_gym:PremaNPU-v0", num_envs=copies, slots=SLOTS).unwrapped
+    envs: Any = gymnasium.make_vec(
+        "prema_gym:PremaNPU-v0", num_envs=num_envs, slots=SLOTS
+    ).unwrapped
     envs.reset(seed=0)
     episodes = envs._episodes
     simulator = episodes.simulator
@@ -151,10 +153,10 @@ def engine_alone(copies: int) -> Runner:
         return {"action_mask": simulator.mask}
 
     return Runner(
-        lambda actions: simulator.step_range(actions, 0, copies),
+        lambda actions: simulator.step_range(actions, 0, num_envs),
         lambda _: draw(view()),
         None,
-        copies,
+        num_envs,
         warm_up=EPISODE,
     )
 
@@ -192,13 +194,13 @@ def envpool_cartpole() -> Runner | str:
     )
 
 
-def several(vectorization_mode: str, copies: int, timing: dict[str, Any]) -> Rate:
+def several(vectorization_mode: str, num_envs: int, timing: dict[str, Any]) -> Rate:
     """Rate of Gymnasium's own vectors of single environments."""
     kwargs: dict[str, Any] = {"vectorization_mode": vectorization_mode}
-    envs = gymnasium.make_vec("prema_gym:PremaNPU-v0", num_envs=copies, slots=SLOTS, **kwargs)
+    envs = gymnasium.make_vec("prema_gym:PremaNPU-v0", num_envs=num_envs, slots=SLOTS, **kwargs)
     _, infos = envs.reset(seed=0)
     draw = legal(np.random.default_rng(0))
-    runner = Runner(lambda actions: envs.step(actions)[4], draw, infos, copies, warm_up=50)
+    runner = Runner(lambda actions: envs.step(actions)[4], draw, infos, num_envs, warm_up=50)
     (found,) = rates([runner], **timing)
     envs.close()
     return found
@@ -216,7 +218,7 @@ def single() -> Runner:
             _, info = env.reset()
         return info
 
-    return Runner(step, lambda i: int(draw(i)), info, copies=1, warm_up=EPISODE)
+    return Runner(step, lambda i: int(draw(i)), info, num_envs=1, warm_up=EPISODE)
 
 
 def microseconds(call: Callable[[], object], calls: int = 1000, rounds: int = 9) -> float:
@@ -230,15 +232,15 @@ def microseconds(call: Callable[[], object], calls: int = 1000, rounds: int = 9)
     return 1e6 * min(spent)
 
 
-def memory_mb(copies: int) -> float:
-    """Largest memory of a process that steps ``copies`` copies [MB]; NaN where /proc is missing."""
+def memory_mb(num_envs: int) -> float:
+    """Largest memory of a process that steps so many [MB]; NaN where /proc is missing."""
     if not Path("/proc/self/status").exists():
         return float("nan")
     code = (
         "import re, gymnasium, numpy as np\n"
-        f"envs = gymnasium.make_vec('prema_gym:PremaNPU-v0', num_envs={copies})\n"
+        f"envs = gymnasium.make_vec('prema_gym:PremaNPU-v0', num_envs={num_envs})\n"
         "envs.reset(seed=0)\n"
-        f"for _ in range(20): envs.step(np.zeros({copies}, int))\n"
+        f"for _ in range(20): envs.step(np.zeros({num_envs}, int))\n"
         "print(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -260,23 +262,23 @@ def main(seconds: float = 2.0, rounds: int = 10) -> None:
     timing: dict[str, Any] = {"seconds": seconds, "rounds": rounds}
     print("M steps/s by the clock (by CPU time)\n")
     print(f"native vector, {SLOTS} slots, one thread")
-    print(f"{'copies':>7} {'engine alone':>16} {'environment':>16} {'copy=False':>16}")
+    print(f"{'envs':>7} {'engine alone':>16} {'environment':>16} {'copy=False':>16}")
     by_cpu = []
-    for copies in COPIES:
-        runners = [engine_alone(copies), native(copies), native(copies, copy=False)]
+    for num_envs in SIZES:
+        runners = [engine_alone(num_envs), native(num_envs), native(num_envs, copy=False)]
         found = rates(runners, **timing)
         by_cpu.append(found[1].cpu)
-        print(f"{copies:7}" + "".join(f"{one!s:>17}" for one in found), flush=True)
+        print(f"{num_envs:7}" + "".join(f"{one!s:>17}" for one in found), flush=True)
     print(f"cost of a step, slowest over fastest: {max(by_cpu) / min(by_cpu):.2f} by CPU time\n")
 
     print("two threads (by CPU time: both together); over one: the median turn, the best turns")
-    for copies in (COMPARED, 4096, 8192):
-        one, two = rates([native(copies), native(copies, threads=2)], **timing)
+    for num_envs in (COMPARED, 4096, 8192):
+        one, two = rates([native(num_envs), native(num_envs, threads=2)], **timing)
         # The median suffers twice where other work wants a core; the best turns had both.
         best = two.clock / one.clock
-        print(f"{copies:7} {two!s:>16} {two.over(one)[:7]} {best:5.2f} ×", flush=True)
+        print(f"{num_envs:7} {two!s:>16} {two.over(one)[:7]} {best:5.2f} ×", flush=True)
 
-    print(f"\nbeside it, {COMPARED} copies, one thread")
+    print(f"\nbeside it, {COMPARED} sub-environments, one thread")
     other = envpool_cartpole()
     cartpole = gymnasium.make_vec(
         "CartPole-v1", num_envs=COMPARED, vectorization_mode="vector_entry_point"
@@ -290,7 +292,7 @@ def main(seconds: float = 2.0, rounds: int = 10) -> None:
     envpool = f"{theirs[1]}, ours is {ours.over(theirs[1])}" if len(theirs) > 1 else other
     print(f"  EnvPool CartPole-v1       {envpool}")
 
-    print("\nfew copies: steps/s by the clock (by CPU time, without that of other processes)")
+    print("\nfew at once: steps/s by the clock (by CPU time, without that of other processes)")
     few: list[tuple[str, Rate]] = [
         ("one, gymnasium.make, 16 slots", rates([single()], **timing)[0]),
         ("sync × 16", several("sync", 16, timing)),
@@ -311,10 +313,10 @@ def main(seconds: float = 2.0, rounds: int = 10) -> None:
     masks = microseconds(envs.action_masks)
     print(f"\nget_state {microseconds(env.get_state):.1f} µs, ", end="")
     print(f"set_state {microseconds(lambda: env.set_state(state)):.1f} µs")
-    print(f"action_masks of {COMPARED} copies {masks:.1f} µs, ", end="")
+    print(f"action_masks of {COMPARED} sub-environments {masks:.1f} µs, ", end="")
     print(f"{masks * 1e-6 * ours.cpu / COMPARED:.1%} of a step")
     single_mb, many_mb = memory_mb(1), memory_mb(4096)
-    print(f"memory of a process: {single_mb:.0f} MB with one copy, ", end="")
+    print(f"memory of a process: {single_mb:.0f} MB with one, ", end="")
     print(f"{many_mb:.0f} MB with 4 096 (16 slots)")
     print(f"from starting Python to the first step, code cached: {first_step_seconds():.1f} s")
 

@@ -2,8 +2,9 @@
 
 Run: python -m benchmarks training
 
-What trains is the shipped `learned-ppo` from its configuration: 64 copies, our network, one thread.
-Beside it, in turns, PPO of Stable-Baselines3 as it comes on eight copies of CartPole-v1, one thread
+What trains is the shipped `learned-ppo` from its configuration: 64 environments, our network, one
+thread.
+Beside it, in turns, PPO of Stable-Baselines3 as it comes on eight of CartPole-v1, one thread
 too. Rates are by the clock, and by the CPU time that this process used: where other work shares the
 machine only the second says what one core does.
 

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING
 
 from gymnasium.envs.registration import register
 
+from prema_gym.moved import stand_in
+
 if TYPE_CHECKING:
     from prema_gym.simulator.observation import Column
 
 __all__ = ["__version__", "observation_columns"]
 
 __version__ = "0.1.0"
+
+stand_in()
 
 register(
     id="PremaNPU-v0",

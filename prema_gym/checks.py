@@ -112,7 +112,7 @@ def number(
     """
 
     def accept(value: object) -> float:
-        _refuse(isinstance(value, (*_TRUTH, str, bytes)))
+        _refuse(isinstance(value, (*_TRUTH, str, bytes, np.complexfloating)))
         found = float(value)  # type: ignore[arg-type]
         _refuse(not (math.isfinite(found) and least <= found <= most))
         _refuse(above is not None and not found > above)

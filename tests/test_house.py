@@ -23,6 +23,7 @@ LEAVES = {
     "errors.py": "what can go wrong, in every room",
     "files.py": "how files are read and written, in every room",
     "lazy.py": "how a room offers names without loading what is behind them",
+    "moved.py": "where the classes are that pickles of an older version name",
 }
 """The modules that lie in no room, each with its reason."""
 

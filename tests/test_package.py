@@ -95,6 +95,31 @@ def test_cache_is_never_stale(tmp_path: Path) -> None:
 
 
 @pytest.mark.heavy
+def test_a_cache_of_a_version_whose_classes_lay_elsewhere_is_none(tmp_path: Path) -> None:
+    """Numba reads the types of its index before it looks whether they are of this source."""
+    package = tmp_path / "prema_gym"
+    (package / "compiled").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    for name in ("compiled/__init__.py", "compiled/jit.py"):
+        shutil.copy(ROOT / "prema_gym" / name, package / name)
+    pair = "from typing import NamedTuple\nclass Pair(NamedTuple):\n    a: int\n    b: int\n"
+    kernel = (
+        "from prema_gym.compiled.jit import kernel\nfrom prema_gym.{} import Pair\n"
+        "@kernel\ndef total(pair):\n    return pair.a + pair.b\n"
+    )
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from prema_gym.caller import Pair, total; print(total(Pair(3, 4)))"
+    )
+    for home in ("first", "second"):
+        for file in ("first.py", "second.py"):
+            (package / file).write_text(pair if file == f"{home}.py" else "")
+        (package / "caller.py").write_text(kernel.format(home))
+        assert python(code, PWD=str(tmp_path)).strip() == "7"
+        assert list(package.rglob("*.nbi")), "the kernel was cached at all"
+
+
+@pytest.mark.heavy
 def test_machine_code_of_another_source_is_never_at_hand(tmp_path: Path) -> None:
     """Numba writes its index before the code: no two codes may share a file's name."""
     package = tmp_path / "prema_gym"

@@ -1,8 +1,10 @@
-"""How many threads can run at once?"""
+"""What do this machine's processors offer: how many threads at once, and lines of what size?"""
 
 from __future__ import annotations
 
 import os
+
+CACHE_LINE = 64  # bytes; with longer ones records share lines, and all is as right
 
 
 def num_cpus() -> int:

@@ -131,15 +131,29 @@ def _cached(function: F, compiled: Any) -> F:  # noqa: ANN401
         # Numba offers no public way to widen the stamp from one file to a package. Where these
         # are gone, no cache is better than a stale one.
         file: Any = getattr(compiled._cache, "_cache_file", None)
-        if all(hasattr(file, name) for name in ("_source_stamp", "_data_name", "_data_path")):
+        needed = ("_source_stamp", "_data_name", "_data_path", "_load_index")
+        if all(hasattr(file, name) for name in needed):
             digest = _source_digest(Path(function.__code__.co_filename))
             numbered = Path(file._data_path(file._data_name(0)))
             file._source_stamp = digest
             file._data_name = partial(_new_data_name, numbered, digest[:16])
+            file._load_index = partial(_index_or_none, file._load_index)
         else:
             compiled._cache = NullCache()
             _warn_no_cache()
     return cast(F, compiled)
+
+
+def _index_or_none(load: Callable[[], dict[Any, str]]) -> dict[Any, str]:
+    """Return what an index lists; nothing where it is of an older version of ours.
+
+    Numba reads the types of an index before its stamp: one that names a class which has moved since
+    cannot be read at all.
+    """
+    try:
+        return load()
+    except (AttributeError, ImportError):
+        return {}
 
 
 def _new_data_name(numbered: Path, digest: str, number: int) -> str:

@@ -11,7 +11,7 @@ from prema_gym.lazy import on_first_use
 
 if TYPE_CHECKING:
     from prema_gym.envs.env import PremaNPUEnv
-    from prema_gym.envs.rewards.terms import reward_names
+    from prema_gym.envs.rewards.reward import reward_names
     from prema_gym.envs.settings import EnvSettings
     from prema_gym.envs.vector import PremaNPUVectorEnv
 
@@ -23,7 +23,7 @@ __getattr__, __dir__ = on_first_use(
     __name__,
     {
         "env": ("PremaNPUEnv",),
-        "rewards.terms": ("reward_names",),
+        "rewards.reward": ("reward_names",),
         "settings": ("EnvSettings",),
         "vector": ("PremaNPUVectorEnv",),
     },

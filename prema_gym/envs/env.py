@@ -11,11 +11,15 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from prema_gym.envs.episodes import Episodes, EpisodesState, action_space, observation_space
+from prema_gym.envs import infos
+from prema_gym.envs.episodes import Episodes
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import RENDER_MODES, EnvSettings
+from prema_gym.envs.snapshots import EpisodesState
+from prema_gym.envs.spaces import action_space, observation_space
 from prema_gym.errors import IllegalActionError
 from prema_gym.metrics import IntArray
+from prema_gym.simulator import Simulator
 
 Observation = NDArray[np.float32]
 Action = int | np.integer[Any]
@@ -103,7 +107,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
 
     ``info["reward_terms"]`` gives each named term, unweighted; a term of weight 0 is given there
     and not paid: ``{"antt": 1, "sla": 0}``. A function ``f(simulator) -> float64 (num_envs,)`` may
-    stand in place of a name: the total each copy has earned by now; its rise is the reward.
+    stand in place of a name: the total earned by now, whose rise is the reward (docs/rewards.md).
 
     ## Starting state
 
@@ -177,7 +181,9 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         self.observation_space = cast(
             "spaces.Space[Observation]", observation_space(settings.slots)
         )
-        self.action_space = cast("spaces.Space[Action]", action_space(settings))
+        self.action_space = cast(
+            "spaces.Space[Action]", action_space(settings.slots, len(settings.mechanisms))
+        )
         self._episodes = Episodes(settings, num_envs=1)
         self._renderer = Renderer(settings.render_mode, self.metadata["render_fps"])
         self._action = np.zeros(1, np.int64)
@@ -215,24 +221,29 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         if not episodes.started:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         self._action[0] = self._checked(action)
-        payment, _, _, records = episodes.step(self._action, restart=False)
+        transition, _, _, ended = episodes.step(self._action, restart=False)
         info = self._info()
-        rises = payment.rise[:, 0].tolist()
-        info["reward_terms"] = dict(zip(episodes.ledger.names, rises, strict=True))
-        if records is not None:
-            info["episode_metrics"] = {
-                name: float(value[0]) for name, value in records.metrics().items()
+        rises = transition.rise[:, 0].tolist()
+        info[infos.REWARD_TERMS] = dict(zip(episodes.ledger.names, rises, strict=True))
+        if ended is not None:
+            info[infos.EPISODE_METRICS] = {
+                name: float(value[0]) for name, value in ended.metrics().items()
             }
-            info["tasks"] = {name: value[0] for name, value in records.task_arrays().items()}
+            info[infos.TASKS] = {name: value[0] for name, value in ended.task_arrays().items()}
         if self.render_mode == "human":
             self.render()
         return (
             self._observation(),
-            float(payment.reward[0]),
-            bool(payment.terminated[0]),
-            bool(payment.truncated[0]),
+            float(transition.reward[0]),
+            bool(transition.terminated[0]),
+            bool(transition.truncated[0]),
             info,
         )
+
+    @property
+    def simulator(self) -> Simulator:
+        """The simulation, a batch of one, to read from; its arrays are the engine's own memory."""
+        return self._episodes.simulator
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions, bool (actions,): the same as ``info["action_mask"]``."""
@@ -298,7 +309,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         try:
             number = operator.index(action)
         except TypeError:
-            raise IllegalActionError(f"an action is a whole number, got {action!r}") from None
+            raise IllegalActionError(f"an action must be a whole number, got {action!r}") from None
         if abs(number) < 2**63:
             return number
         if self.settings.strict and not self._episodes.over[0]:
@@ -312,8 +323,5 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
 
     def _info(self) -> dict[str, Any]:
         record = self._episodes.simulator.env[0]
-        return {
-            "action_mask": self.action_masks(),
-            "now_ms": float(record["now_cycles"] * self._episodes.ms_per_cycle),
-            "illegal_actions": int(record["illegal_actions"]),
-        }
+        now_ms = float(record["now_cycles"] * self._episodes.ms_per_cycle)
+        return infos.standing(self.action_masks(), now_ms, int(record["illegal_actions"]))

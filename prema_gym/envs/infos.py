@@ -1,147 +1,115 @@
-"""What became of an episode? Its task records and the metrics of its run, as plain arrays.
+"""Which keys does ``info`` have? One table, read by every environment and by the documentation.
 
-The copies of a batch are reset as they end, so what is to be reported of an episode is taken out
-first: a few rows of the simulator's records. Metrics are computed by the same code as
-``prema-gym evaluate``.
+The single environment gives values as they are, and so does Stable-Baselines3. A vector environment
+lays them out as Gymnasium's own do: for each key an array (N, …), or a dict of such arrays, and
+under ``_key`` a bool (N,) that says whom it belongs to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cached_property
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym.compiled.jit import in_place
-from prema_gym.evaluation.play import outcomes_of
-from prema_gym.metrics import FloatArray, IntArray, values_of
-from prema_gym.simulator.state import ENV_DTYPE, TASK_DTYPE, TASK_INPUTS, TASK_RECORDS, TRUNCATED
-from prema_gym.workloads.catalog import Catalog
+from prema_gym.metrics import IntArray
 
-RECORD_FIELDS = (*TASK_INPUTS, *TASK_RECORDS)
-"""Columns of ``info["tasks"]``, all int64: what came in, then what happened."""
+BoolArray = NDArray[np.bool_]
 
 
-class Records:
-    """Some rows of a simulator's records, copied; reads like the simulator itself.
+class InfoKey(NamedTuple):
+    """One key of ``info``.
 
-    Args:
-        catalog: The compiled scenario.
-        tasks: int64 (K, N, …), the words of task records.
-        env: int64 (K, …), the words of clocks and counters.
+    Attributes:
+        name: The key.
+        form: Type of its value in the single environment, and its shape.
+        given: When: "reset", "step" or "last step", or several.
+        meaning: What it says, with its unit.
     """
 
-    def __init__(self, catalog: Catalog, tasks: IntArray, env: IntArray) -> None:
-        self.catalog = catalog
-        self._words = tasks, env
-
-    @cached_property
-    def tasks(self) -> NDArray[np.void]:
-        """Task records (K, N) (``state.TASK_DTYPE``)."""
-        return self._words[0].view(TASK_DTYPE)[..., 0]
-
-    @cached_property
-    def env(self) -> NDArray[np.void]:
-        """Clock and counters (K,) (``state.ENV_DTYPE``)."""
-        return self._words[1].view(ENV_DTYPE)[..., 0]
-
-    @property
-    def task_present(self) -> NDArray[np.bool_]:
-        """True at (k, i) where workload k has a task i, bool (K, N)."""
-        return np.asarray(np.arange(self.tasks.shape[1]) < self.env["num_tasks"][:, None])
-
-    @property
-    def truncated(self) -> NDArray[np.bool_]:
-        """True where a limit was reached with tasks unfinished, bool (K,)."""
-        return np.asarray(self.env["status"] == TRUNCATED)
-
-    def metrics(self) -> dict[str, FloatArray]:
-        """Every metric of every row: name → float64 (K,)."""
-        return values_of(outcomes_of(self))
-
-    def task_arrays(self) -> dict[str, IntArray]:
-        """Every task record: name → int64 (K, most tasks of a row), 0 where there is no task."""
-        present = self.task_present[:, : int(self.env["num_tasks"].max())]
-        width = present.shape[1]
-        return {name: np.where(present, self.tasks[name][:, :width], 0) for name in RECORD_FIELDS}
+    name: str
+    form: str
+    given: str
+    meaning: str
 
 
-class Ends(NamedTuple):
-    """Which copies stand at the end of an episode, and what became of those that just got there."""
+ACTION_MASK, NOW_MS, ILLEGAL_ACTIONS = "action_mask", "now_ms", "illegal_actions"
+REWARD_TERMS, EPISODE_METRICS, TASKS = "reward_terms", "episode_metrics", "tasks"
 
-    over: NDArray[np.bool_]  # (B,) all who stand there
-    waiting: IntArray  # int64, the same: its first elements
-    ended: IntArray  # int64, those who were not over before: its first elements
-    tasks: IntArray  # (K, N, …) words of their task records
-    env: IntArray  # (K, …) and of their clocks and counters
+_ACTION_MASK, _NOW_MS, _ILLEGAL_ACTIONS = "_action_mask", "_now_ms", "_illegal_actions"
+
+KEYS = (
+    InfoKey(ACTION_MASK, "bool (actions,)", "reset, step", "legal actions"),
+    InfoKey(NOW_MS, "float", "reset, step", "time in the episode [ms]"),
+    InfoKey(ILLEGAL_ACTIONS, "int", "reset, step", "illegal actions so far in the episode"),
+    InfoKey(REWARD_TERMS, "dict of float", "step", "rise of each term of the reward, unweighted"),
+    InfoKey(
+        EPISODE_METRICS,
+        "dict of float",
+        "last step",
+        "as `prema-gym evaluate`: `prema_gym.metrics`",
+    ),
+    InfoKey(
+        TASKS,
+        "dict of int64 (tasks,)",
+        "last step",
+        "what came and what became of it, in cycles",
+    ),
+)
 
 
-def room_for_ends(words: tuple[IntArray, IntArray], count: int) -> Ends:
-    """Make room for ``count`` copies of a simulator with such `Simulator.words`."""
-    tasks, env = words
-    return Ends(
-        np.empty(tasks.shape[0], np.bool_),
-        np.empty(count, np.int64),
-        np.empty(count, np.int64),
-        np.empty((count, *tasks.shape[1:]), np.int64),
-        np.empty((count, *env.shape[1:]), np.int64),
-    )
+def standing(action_mask: object, now_ms: object, illegal_actions: object) -> dict[str, Any]:
+    """Return what ``info`` always has."""
+    return {ACTION_MASK: action_mask, NOW_MS: now_ms, ILLEGAL_ACTIONS: illegal_actions}
 
 
-@in_place
-def find_ends(
-    before: NDArray[np.bool_], flags: NDArray[np.bool_], tasks: IntArray, env: IntArray, out: Ends
-) -> int:
-    """Find the copies at the end of an episode, and copy the records of those that just got there.
+def standing_of_all(
+    action_mask: object, now_ms: object, illegal_actions: object, everyone: BoolArray
+) -> dict[str, Any]:
+    """Return the same as a vector environment gives it; spelled out, as every step makes one."""
+    return {
+        ACTION_MASK: action_mask,
+        _ACTION_MASK: everyone,
+        NOW_MS: now_ms,
+        _NOW_MS: everyone,
+        ILLEGAL_ACTIONS: illegal_actions,
+        _ILLEGAL_ACTIONS: everyone,
+    }
 
-    Compiled, since it is done in nearly every step of a large batch.
 
-    Args:
-        before: bool (B,), who was over before the step.
-        flags: bool (2, B), who is terminated and truncated after it.
-        tasks: int64 (B, N, …), `Simulator.words`.
-        env: int64 (B, …), likewise.
-        out: Written; with room for all who are over.
+def present(name: str) -> str:
+    """Return the key that says whom a vector environment's ``name`` belongs to."""
+    return f"_{name}"
 
-    Returns:
-        How many just got there.
-    """
-    num_ended = 0
-    num_waiting = 0
-    for b in range(before.shape[0]):
-        over = flags[0, b] or flags[1, b]
-        out.over[b] = over
-        if not over:
-            continue
-        out.waiting[num_waiting] = b
-        num_waiting += 1
-        if before[b]:
-            continue
-        out.ended[num_ended] = b
-        for word in range(env.shape[1]):
-            out.env[num_ended, word] = env[b, word]
-        for i in range(tasks.shape[1]):
-            for word in range(tasks.shape[2]):
-                out.tasks[num_ended, i, word] = tasks[b, i, word]
-        num_ended += 1
-    return num_ended
+
+def belonging(values: Mapping[str, Any], whom: BoolArray) -> dict[str, Any]:
+    """Return values as a vector environment gives them, all of them belonging to ``whom``."""
+    out: dict[str, Any] = {}
+    for name, value in values.items():
+        out[name], out[present(name)] = value, whom
+    return out
+
+
+def flags_of(num_envs: int, rows: IntArray) -> BoolArray:
+    """Return bool (N,), True in ``rows``."""
+    flags = np.zeros(num_envs, np.bool_)
+    flags[rows] = True
+    return flags
 
 
 def spread(num_envs: int, rows: IntArray, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Place the values of some copies into the arrays of a vector environment's info.
+    """Place the values of some sub-environments into the arrays of a vector environment's info.
 
     Args:
-        num_envs: Copies (N).
-        rows: int64 (K,), the copies that the values belong to.
+        num_envs: Sub-environments (N).
+        rows: int64 (K,), those that the values belong to.
         values: Name → array (K, …), or a mapping of such arrays.
 
     Returns:
         Name → array (N, …), zero elsewhere; and ``_name`` → bool (N,), True in ``rows``.
     """
-    here = np.zeros(num_envs, dtype=np.bool_)
-    here[rows] = True
+    here = flags_of(num_envs, rows)
     out: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):
@@ -149,50 +117,5 @@ def spread(num_envs: int, rows: IntArray, values: Mapping[str, Any]) -> dict[str
         else:
             out[name] = np.zeros((num_envs, *value.shape[1:]), dtype=value.dtype)
             out[name][rows] = value
-        out[f"_{name}"] = here.copy()
+        out[present(name)] = here.copy()
     return out
-
-
-class OnDemand(dict[str, Any]):
-    """A dict that is filled when it is first read.
-
-    The metrics of the few copies that end in a step cost as much as the step of a thousand copies;
-    who does not read them does not pay for them. What is read is the same as if it had been
-    computed at once: the function given holds copies. A copy or pickle is a plain dict.
-    """
-
-    def __init__(self, build: Callable[[], Mapping[str, Any]]) -> None:
-        # Not empty until it is filled: `json` asks for the size of the bare dict, and for nothing
-        # more where that is 0.
-        super().__init__({"": None})
-        self._build: Callable[[], Mapping[str, Any]] | None = build
-
-    def _fill(self) -> None:
-        if self._build is not None:
-            build, self._build = self._build, None
-            dict.clear(self)
-            dict.update(self, build())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return dict, (dict(self),)
-
-
-def _filled_first(name: str) -> Callable[..., Any]:
-    plain = getattr(dict, name)
-
-    def read(self: OnDemand, *args: object, **kwargs: object) -> object:
-        self._fill()
-        return plain(self, *args, **kwargs)
-
-    read.__name__ = name
-    return read
-
-
-# Every way to look into a dict.
-for _name in (
-    *("__getitem__", "__contains__", "__iter__", "__len__", "__eq__", "__ne__", "__repr__"),
-    "__reversed__",
-    *("__or__", "__ror__", "copy", "get", "items", "keys", "values", "pop", "popitem"),
-    *("setdefault", "update", "__setitem__", "__delitem__", "__ior__", "clear"),
-):
-    setattr(OnDemand, _name, _filled_first(_name))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.errors import ConfigError, MissingExtraError
-from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator import Simulator
 from prema_gym.views.episode import EpisodeView, view
 from prema_gym.views.gantt import draw_gantt, figure_size, new_figure, to_image
 from prema_gym.views.text import text

@@ -1,7 +1,7 @@
 """How does Stable-Baselines3 train on the native batch? As one of its vectorised environments.
 
 Needs the ``train`` extra. Works with ``MaskablePPO``, ``PPO``, ``DQN``, ``A2C``, ``VecNormalize``,
-``evaluate_policy`` and ``get_action_masks``. What the copies do is described in
+``evaluate_policy`` and ``get_action_masks``. What the sub-environments do is described in
 :class:`prema_gym.envs.env.PremaNPUEnv`.
 """
 
@@ -14,20 +14,17 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym.envs.episodes import (
-    Episodes,
-    EpisodesState,
-    Step,
-    action_space,
-    observation_space,
-    refuse_over,
-)
-from prema_gym.envs.infos import Records
+from prema_gym.envs import infos as keys
+from prema_gym.envs.ended import EndedEpisodes
+from prema_gym.envs.episodes import Episodes, Step
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import EnvSettings
+from prema_gym.envs.snapshots import EpisodesState, refuse_over
+from prema_gym.envs.spaces import action_space, observation_space
 from prema_gym.envs.vector import RENDER_MODES
 from prema_gym.errors import ConfigError, MissingExtraError, UnknownNameError
 from prema_gym.metrics import METRICS, IntArray
+from prema_gym.simulator import Simulator
 
 try:
     from stable_baselines3.common.vec_env import VecEnv, VecMonitor
@@ -45,18 +42,18 @@ def make_sb3_env(
     monitor_file: str | None = None,
     **arguments: object,
 ) -> VecMonitor:
-    """Make a Stable-Baselines3 environment of ``num_envs`` copies.
+    """Make a Stable-Baselines3 environment of ``num_envs`` sub-environments.
 
     Args:
-        num_envs: Copies.
-        seed: Copy *i* starts from ``seed + i``; None: from fresh entropy. A model's own ``seed``
+        num_envs: Sub-environments.
+        seed: Number *i* starts from ``seed + i``; None: from fresh entropy. A model's own ``seed``
             argument, or ``env.seed()``, replaces it.
-        threads: Threads among which the copies are split.
+        threads: Threads among which they are split.
         monitor_file: Also write reward, length and metrics of each episode to this CSV file.
         **arguments: As for `PremaNPUEnv`.
 
     Returns:
-        The copies in a ``VecMonitor``: the last ``info`` of an episode has, under ``"episode"``,
+        They in a ``VecMonitor``: the last ``info`` of an episode has, under ``"episode"``,
         its reward ``r``, length ``l``, time ``t`` and every metric by name; beside it
         ``terminal_observation``, ``TimeLimit.truncated``, and what `PremaNPUEnv` gives in a last
         step.
@@ -74,8 +71,8 @@ def make_sb3_env(
 class PremaNPUVecEnv(VecEnv):
     """The native batch behind the interface of Stable-Baselines3; made by :func:`make_sb3_env`.
 
-    A copy that ends is reset at once. ``env_method``, ``get_attr`` and ``set_attr`` reach an object
-    per copy (:class:`CopyView`). Only the last ``info`` of an episode holds more than
+    Who ends is reset at once. ``env_method``, ``get_attr`` and ``set_attr`` reach an object per
+    sub-environment (:class:`SubEnvironment`). Only the last ``info`` of an episode holds more than
     ``TimeLimit.truncated``: building dicts would cost more than the step.
     """
 
@@ -85,23 +82,29 @@ class PremaNPUVecEnv(VecEnv):
             raise UnknownNameError("render_mode", str(settings.render_mode), RENDER_MODES)
         self._episodes = Episodes(settings, num_envs, threads)
         self._renderer = Renderer(settings.render_mode, frames_per_second=10)
-        self._copies = [CopyView(self._episodes, self._renderer, i) for i in range(num_envs)]
+        self._sub_envs = [
+            SubEnvironment(self._episodes, self._renderer, i) for i in range(num_envs)
+        ]
         self._actions: IntArray | None = None
-        super().__init__(num_envs, observation_space(settings.slots), action_space(settings))
+        super().__init__(
+            num_envs,
+            observation_space(settings.slots),
+            action_space(settings.slots, len(settings.mechanisms)),
+        )
 
     def reset(self) -> NDArray[np.float32]:
-        """Start a new episode in every copy, with the seeds and options set before."""
+        """Start a new episode in every sub-environment, with the seeds and options set before."""
         episodes = self._episodes
         first = self._options[0]
         if any(options is not first and options != first for options in self._options):
-            raise ConfigError("options must be the same for every copy")
+            raise ConfigError("options must be the same for every sub-environment")
         source = episodes.source(first)
         episodes.seed(self._seeds)
         episodes.reset(episodes.everyone, source)
         self._reset_seeds()
         self._reset_options()
         self.reset_infos = [
-            {"action_mask": mask, "now_ms": now, "illegal_actions": 0}
+            keys.standing(mask, now, 0)
             for mask, now in zip(
                 episodes.simulator.mask.copy(), episodes.now_ms().tolist(), strict=True
             )
@@ -115,44 +118,52 @@ class PremaNPUVecEnv(VecEnv):
     def step_wait(
         self,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Take one decision in every copy, and reset those that end."""
+        """Take one decision in every sub-environment, and reset those that end."""
         if self._actions is None or not self._episodes.started:
             raise gymnasium.error.ResetNeeded("call reset(), then step_async(), before step_wait()")
         episodes = self._episodes
-        # Restarted are only copies whose reset an error or interrupt kept from happening.
+        # Restarted are only those whose reset an error or interrupt kept from happening.
         step = episodes.step(self._actions)
         self._actions = None
         infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
-        if step.records is not None:
-            self._fill_last_infos(infos, step, step.records)
+        if step.episodes is not None:
+            self._fill_last_infos(infos, step, step.episodes)
             episodes.reset(step.ended)
-        payment = step.payment
+        transition = step.transition
         return (
             episodes.simulator.observation.copy(),
-            payment.reward.astype(np.float32),
-            payment.terminated | payment.truncated,
+            transition.reward.astype(np.float32),
+            transition.terminated | transition.truncated,
             infos,
         )
 
-    def _fill_last_infos(self, infos: list[dict[str, Any]], step: Step, records: Records) -> None:
+    def _fill_last_infos(
+        self, infos: list[dict[str, Any]], step: Step, last: EndedEpisodes
+    ) -> None:
         episodes, ended = self._episodes, step.ended
-        metrics, tasks = records.metrics(), records.task_arrays()
+        metrics, tasks = last.metrics(), last.task_arrays()
         now_ms, illegal = episodes.now_ms(ended), episodes.illegal_actions(ended)
-        rise = step.payment.rise
+        rise = step.transition.rise
         for k, i in enumerate(ended.tolist()):
             own = {name: float(values[k]) for name, values in metrics.items()}
-            count = int(records.env["num_tasks"][k])
+            mask = episodes.simulator.mask[i].copy()
+            count = int(last.env["num_tasks"][k])
             infos[i] = {
                 **own,  # where VecMonitor looks for them
-                "TimeLimit.truncated": bool(step.payment.truncated[i]),
+                "TimeLimit.truncated": bool(step.transition.truncated[i]),
                 "terminal_observation": episodes.simulator.observation[i].copy(),
-                "action_mask": episodes.simulator.mask[i].copy(),
-                "now_ms": float(now_ms[k]),
-                "illegal_actions": int(illegal[k]),
-                "reward_terms": dict(zip(episodes.ledger.names, rise[:, i].tolist(), strict=True)),
-                "episode_metrics": own,
-                "tasks": {name: values[k, :count] for name, values in tasks.items()},
+                **keys.standing(mask, float(now_ms[k]), int(illegal[k])),
+                keys.REWARD_TERMS: dict(
+                    zip(episodes.ledger.names, rise[:, i].tolist(), strict=True)
+                ),
+                keys.EPISODE_METRICS: own,
+                keys.TASKS: {name: values[k, :count] for name, values in tasks.items()},
             }
+
+    @property
+    def simulator(self) -> Simulator:
+        """The simulations, to read from; their arrays are the engine's own memory."""
+        return self._episodes.simulator
 
     def get_state(self) -> EpisodesState:
         """Return a copy of everything that moves, for :meth:`set_state`."""
@@ -172,20 +183,20 @@ class PremaNPUVecEnv(VecEnv):
         self._episodes.close()
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
-        """Return an image of every copy."""
-        images = [copy.render() for copy in self._copies]
+        """Return an image of every sub-environment."""
+        images = [one.render() for one in self._sub_envs]
         return [image if isinstance(image, np.ndarray) else None for image in images]
 
     def get_attr(self, attr_name: str, indices: int | Iterable[int] | None = None) -> list[Any]:
-        """Return an attribute of some copies."""
-        return [getattr(self._copies[i], attr_name) for i in self._get_indices(indices)]
+        """Return an attribute of some sub-environments."""
+        return [getattr(self._sub_envs[i], attr_name) for i in self._get_indices(indices)]
 
     def set_attr(
         self, attr_name: str, value: object, indices: int | Iterable[int] | None = None
     ) -> None:
-        """Set an attribute of some copies; those of :class:`CopyView` cannot be set."""
+        """Set an attribute of some sub-environments; those that they have cannot be set."""
         for i in self._get_indices(indices):
-            setattr(self._copies[i], attr_name, value)
+            setattr(self._sub_envs[i], attr_name, value)
 
     def env_method(
         self,
@@ -194,9 +205,9 @@ class PremaNPUVecEnv(VecEnv):
         indices: int | Iterable[int] | None = None,
         **method_kwargs: object,
     ) -> list[Any]:
-        """Call a method of some copies."""
+        """Call a method of some sub-environments."""
         return [
-            getattr(self._copies[i], method_name)(*method_args, **method_kwargs)
+            getattr(self._sub_envs[i], method_name)(*method_args, **method_kwargs)
             for i in self._get_indices(indices)
         ]
 
@@ -205,12 +216,12 @@ class PremaNPUVecEnv(VecEnv):
         wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]],
         indices: int | Iterable[int] | None = None,
     ) -> list[bool]:
-        """Return False for each: the copies are not wrapped one by one."""
+        """Return False for each: they are not wrapped one by one."""
         return [False for _ in self._get_indices(indices)]
 
 
-class CopyView:
-    """What ``env_method`` and ``get_attr`` see of one copy."""
+class SubEnvironment:
+    """What ``env_method`` and ``get_attr`` see of one sub-environment."""
 
     def __init__(self, episodes: Episodes, renderer: Renderer, index: int) -> None:
         self._episodes = episodes
@@ -219,12 +230,12 @@ class CopyView:
 
     @property
     def render_mode(self) -> str | None:
-        """The render mode of all copies."""
+        """The render mode of all."""
         return self._episodes.settings.render_mode
 
     @property
     def settings(self) -> EnvSettings:
-        """The settings of all copies."""
+        """The settings of all."""
         return self._episodes.settings
 
     def action_masks(self) -> NDArray[np.bool_]:

@@ -7,16 +7,31 @@ tuples, dicts for scenarios) are as good as the objects themselves.
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from prema_gym.envs.rewards.terms import CustomTotal, Reward, real_number, resolve_reward
+from prema_gym.checks import (
+    Constraint,
+    check_fields,
+    declared,
+    one_of,
+    optional,
+    positive,
+    truth,
+    whole,
+)
+from prema_gym.envs.rewards.reward import Reward, resolve_reward
+from prema_gym.envs.rewards.terms import RewardFunction
 from prema_gym.errors import ConfigError, UnknownNameError
-from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, check_mechanisms
-from prema_gym.simulator.options import DEFAULT_SLOTS, MAX_SLOTS, SchedulerOptions
+from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, MECHANISM_NAMES
+from prema_gym.simulator.options import (
+    DEFAULT_SLOTS,
+    MAX_SLOTS,
+    TOKEN_WAITS,
+    SchedulerOptions,
+)
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.storage import WorkloadLike, check_workload_type
@@ -36,69 +51,95 @@ MOST_MS = 1e9
 ScenarioLike = str | os.PathLike[str] | Mapping[str, Any] | Scenario
 
 
+def resolve_scenario(given: object) -> Scenario:
+    """Return the scenario that a name, file, dict or object stands for.
+
+    Raises:
+        UnknownNameError: No such name, or a key that is no field.
+        ConfigError: Another type, or a value that is not allowed.
+    """
+    if isinstance(given, Scenario):
+        return given
+    if isinstance(given, Mapping):
+        return Scenario.from_dict(given)
+    if isinstance(given, str | os.PathLike):
+        return scenarios.get(given)
+    raise ConfigError(
+        f"scenario must be a name ({', '.join(scenarios.names())}), a TOML file, a dict or a "
+        f"Scenario, got {given!r}"
+    )
+
+
+def _accept_workload(given: object) -> WorkloadLike:
+    check_workload_type(given)
+    return given  # type: ignore[return-value]
+
+
+_SCENARIO = Constraint("a scenario", resolve_scenario)
+_REWARD = Constraint("a reward", resolve_reward)
+_WORKLOAD = optional(Constraint("a workload", _accept_workload))
+
+
 @dataclass(frozen=True, kw_only=True)
 class EnvSettings:
     """The keyword arguments of every environment; checked and brought to one form on construction.
 
-    Attributes:
-        scenario: What is drawn, and the machine: a registered name, a `Scenario`, its fields as a
-            dict, or a TOML file. Kept as a `Scenario`.
-        slots: Rows of the table (S): tasks a policy can choose from; more wait in a queue.
-        reward: A name, weights by name, or a function; see `prema_gym.envs.rewards`. Kept as a
-            `Reward`.
-        mechanisms: Ways of preempting that the action space offers, in this order.
-        oracle: Show true isolated times in place of estimates.
-        workload: Replay exactly this in every episode: a `Workload`, a file, or a `WorkloadBatch`
-            with one row for each copy. None: draw from the scenario.
-        max_decisions: Truncate after so many decisions; None: never.
-        horizon_ms: Truncate at the first decision from this time on [ms]; None: never.
-        strict: Raise on an illegal action instead of counting it.
-        token_wait: Which wait earns tokens; see `SchedulerOptions`.
-        sticky_drain: A DRAIN holds until the running task has ended; see `SchedulerOptions`. True
-            here: a drain that is asked again at every wake-up would be the same as going on.
-        record_timeline: Keep who ran when. Always so with a render mode.
-        render_mode: "ansi", "rgb_array", "human" or None.
+    The scenario is kept as a `Scenario`, the reward as a `Reward`, the mechanisms as a tuple. With
+    a render mode a timeline is always kept. A drain holds by default, unlike in
+    `SchedulerOptions`: one that is asked again at every wake-up would be the same as going on.
 
     Raises:
         ConfigError: A value that is not allowed.
         UnknownNameError: An unknown scenario, reward, mechanism or render mode.
     """
 
-    scenario: ScenarioLike = "paper"
-    slots: int = DEFAULT_SLOTS
-    reward: str | Mapping[str, float] | CustomTotal | Reward = "antt"
-    mechanisms: Sequence[str] = DEFAULT_MECHANISMS
-    oracle: bool = False
-    workload: WorkloadLike | None = None
-    max_decisions: int | None = DEFAULT_MAX_DECISIONS
-    horizon_ms: float | None = None
-    strict: bool = False
-    token_wait: str = "since_wakeup"
-    sticky_drain: bool = True
-    record_timeline: bool = False
-    render_mode: str | None = None
+    scenario: ScenarioLike = declared("paper", _SCENARIO, help="what is drawn, and the machine")
+    slots: int = declared(
+        DEFAULT_SLOTS,
+        whole(1, MAX_SLOTS),
+        help="tasks a policy can choose from; more wait in a queue",
+    )
+    reward: str | Mapping[str, float] | RewardFunction | Reward = declared(
+        "antt", _REWARD, help="see above"
+    )
+    mechanisms: Sequence[str] = declared(
+        DEFAULT_MECHANISMS, MECHANISM_NAMES, help='"checkpoint", "kill", "drain", in this order'
+    )
+    oracle: bool = declared(False, truth(), help="show true isolated times in place of estimates")
+    workload: WorkloadLike | None = declared(
+        None, _WORKLOAD, help="replay exactly this in every episode"
+    )
+    max_decisions: int | None = declared(
+        DEFAULT_MAX_DECISIONS,
+        optional(whole(1, MOST_DECISIONS)),
+        help="truncate after so many decisions",
+    )
+    horizon_ms: float | None = declared(
+        None,
+        optional(positive(MOST_MS)),
+        unit="ms",
+        help="truncate at the first decision from this time on",
+    )
+    strict: bool = declared(False, truth(), help="raise on illegal actions")
+    token_wait: str = declared(
+        "since_wakeup", one_of("token_wait", TOKEN_WAITS), help="which wait earns tokens"
+    )
+    sticky_drain: bool = declared(
+        True, truth(), help="a drain holds until the running task has ended"
+    )
+    record_timeline: bool = declared(
+        False, truth(), help="keep who ran when, for ``timeline()``; on when rendering"
+    )
+    render_mode: str | None = declared(
+        None,
+        optional(one_of("render_mode", RENDER_MODES)),
+        help="a table and a Gantt chart, or a picture",
+    )
 
     def __post_init__(self) -> None:
-        self._set("scenario", resolve_scenario(self.scenario))
-        self._set("reward", resolve_reward(self.reward))
-        self._set("slots", whole_number("slots", self.slots, most=MAX_SLOTS))
-        self._set("mechanisms", check_mechanisms(self.mechanisms))
-        if self.max_decisions is not None:
-            limit = whole_number("max_decisions", self.max_decisions, most=MOST_DECISIONS)
-            self._set("max_decisions", limit)
-        if self.horizon_ms is not None:
-            self._set("horizon_ms", _positive("horizon_ms", self.horizon_ms))
-        for name in ("oracle", "strict", "sticky_drain", "record_timeline"):
-            if not isinstance(getattr(self, name), bool):
-                raise ConfigError(f"{name} must be True or False, got {getattr(self, name)!r}")
-        if self.workload is not None:
-            check_workload_type(self.workload)
+        check_fields(self)
         if self.render_mode is not None:
-            if self.render_mode not in RENDER_MODES:
-                raise UnknownNameError("render_mode", str(self.render_mode), RENDER_MODES)
-            self._set("record_timeline", True)
-        # Raises for an unknown token_wait.
-        SchedulerOptions(token_wait=self.token_wait, sticky_drain=self.sticky_drain)
+            object.__setattr__(self, "record_timeline", True)
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any], beside: Sequence[str] = ()) -> EnvSettings:
@@ -134,51 +175,3 @@ class EnvSettings:
     def options(self) -> SchedulerOptions:
         """The open points of the scheduler."""
         return SchedulerOptions(token_wait=self.token_wait, sticky_drain=self.sticky_drain)
-
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
-
-
-def resolve_scenario(given: ScenarioLike) -> Scenario:
-    """Return the scenario that a name, file, dict or object stands for.
-
-    Raises:
-        UnknownNameError: No such name, or a key that is no field.
-        ConfigError: Another type, or a value that is not allowed.
-    """
-    if isinstance(given, Scenario):
-        return given
-    if isinstance(given, Mapping):
-        return Scenario.from_dict(given)
-    if isinstance(given, str | os.PathLike):
-        return scenarios.get(given)
-    raise ConfigError(
-        f"scenario must be a name ({', '.join(scenarios.names())}), a TOML file, a dict or a "
-        f"Scenario, got {given!r}"
-    )
-
-
-def whole_number(name: str, value: object, most: int | None = None) -> int:
-    """Return ``value`` as a whole number from 1 to ``most``.
-
-    Raises:
-        ConfigError: It is none.
-    """
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = 0
-    if isinstance(value, bool) or number < 1:
-        raise ConfigError(f"{name} must be a whole number of at least 1, got {value!r}")
-    if most is not None and number > most:
-        raise ConfigError(f"{name} must be at most {most}, got {value!r}")
-    return number
-
-
-def _positive(name: str, value: object) -> float:
-    number = real_number(value)
-    if number is None:
-        raise ConfigError(f"{name} must be a number or None, got {value!r}")
-    if not 0 < number <= MOST_MS:
-        raise ConfigError(f"{name} must be positive and at most {MOST_MS:g}, got {value!r}")
-    return number

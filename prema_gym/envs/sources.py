@@ -1,21 +1,24 @@
 """Where does the workload of an episode come from? Drawn from a scenario, or given.
 
-A source fills the arrays for some copies of a batch. All randomness of an episode is drawn from the
-copy's own generator: here, or for copies that start anew in a step by the compiled code that takes
-it, where drawing costs less than calling Python for it. A given workload draws nothing.
+A source fills the arrays for some sub-environments of a batch. All randomness of an episode is
+drawn from the generator of its own sub-environment: here, or for those that start anew in a step by
+the compiled code that takes it, where drawing costs less than calling Python for it. A given
+workload draws nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from prema_gym.checks import check_keys
 from prema_gym.compiled.bit_generator import Generators
 from prema_gym.compiled.jit import COMPILED, direct
-from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
+from prema_gym.envs.step import Restarts
+from prema_gym.errors import ConfigError, WorkloadError
 from prema_gym.metrics import IntArray
 from prema_gym.workloads.catalog import Catalog, compile_scenario
 from prema_gym.workloads.generate import Drawing, draw_uniforms, generate, new_draft
@@ -41,15 +44,7 @@ drawn. The networks and the machine are what the environment was made with."""
 _NO_GENERATORS: IntArray = np.empty(0, np.int64)
 
 
-class Restarts(NamedTuple):
-    """Copies that start a new episode in a step, and with what."""
-
-    rows: IntArray  # (K,) the copies
-    workload: WorkloadArrays  # row k belongs to copy rows[k]
-    drawing: Drawing  # with generators: the step draws those rows first
-
-
-class Source(Protocol):
+class WorkloadSource(Protocol):
     """Fills workload arrays."""
 
     @property
@@ -58,25 +53,25 @@ class Source(Protocol):
         ...
 
     def workloads(self, rows: IntArray, generators: Generators) -> WorkloadArrays:
-        """Return the next workload of each copy in ``rows``, in the first K rows of arrays."""
+        """Return the next workload of each of ``rows``, in the first K rows of arrays."""
         ...
 
     def restarts(self, rows: IntArray, generators: Generators) -> Restarts:
-        """Return what a step needs to start the copies ``rows`` anew.
+        """Return what a step needs to start ``rows`` anew.
 
         Args:
             rows: int64 (K,), distinct.
-            generators: The copies' (B).
+            generators: Of all sub-environments (B).
         """
         ...
 
 
-class Drawn:
+class DrawnWorkloads:
     """Workloads drawn from a scenario, as ``prema_gym.workloads.sample`` draws them.
 
     Args:
         catalog: The compiled scenario.
-        num_envs: Copies (B): room is made once, for all of them.
+        num_envs: Sub-environments (B): room is made once, for all of them.
     """
 
     def __init__(self, catalog: Catalog, num_envs: int) -> None:
@@ -87,7 +82,7 @@ class Drawn:
         self._generate = direct(generate, self._catalog, self._draft, 0, self._arrays)
 
     def workloads(self, rows: IntArray, generators: Generators) -> WorkloadArrays:
-        """Draw for each copy from its own generator, which alone advances."""
+        """Draw for each from its own generator, which alone advances."""
         for k, row in enumerate(rows.tolist()):
             draw_uniforms(generators.rngs[row], self.max_tasks, out=self._draft.uniforms[k])
         self._generate(self._catalog, self._draft, rows.size, self._arrays)
@@ -103,8 +98,8 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Given:
-    """The same workloads in every episode: one row for all copies, or one for each."""
+class GivenWorkloads:
+    """The same workloads in every episode: one row for all sub-environments, or one for each."""
 
     batch: WorkloadBatch
     catalog: Catalog
@@ -125,29 +120,32 @@ class Given:
         return Restarts(rows, self.workloads(rows, generators), nothing)
 
 
-def given_source(workload: WorkloadLike, catalog: Catalog, num_envs: int) -> Given:
+def given_source(workload: WorkloadLike, catalog: Catalog, num_envs: int) -> GivenWorkloads:
     """Return a source for a workload that a user hands over.
 
     Raises:
         WorkloadError: It does not belong to the scenario, or is a batch with another number of rows
-            than there are copies.
+            than there are sub-environments.
         ConfigError: It is no workload, or a file that cannot be read.
     """
     batch = as_batch(workload, catalog)
     if len(batch) not in (1, num_envs):
-        raise WorkloadError(f"a batch of {len(batch)} workloads for {num_envs} copies")
-    return Given(batch, catalog)
+        raise WorkloadError(
+            f"workload must be one, or one for each of {num_envs} sub-environments, got a batch of "
+            f"{len(batch)} workloads"
+        )
+    return GivenWorkloads(batch, catalog)
 
 
 def source_from_options(
-    options: Mapping[str, Any], catalog: Catalog, num_envs: int, own: Source
-) -> Source:
+    options: Mapping[str, Any], catalog: Catalog, num_envs: int, own: WorkloadSource
+) -> WorkloadSource:
     """Return the source that ``reset(options=…)`` asks for.
 
     Args:
         options: ``{"workload": …}``, or fields of the scenario to change (:data:`OVERRIDES`).
         catalog: The environment's.
-        num_envs: Copies.
+        num_envs: Sub-environments.
         own: The environment's, which draws or holds what it was made with.
 
     Raises:
@@ -155,11 +153,9 @@ def source_from_options(
         ConfigError: A value that is not allowed, or a workload together with scenario fields.
         WorkloadError: A workload that does not fit.
     """
-    for key in options:
-        if key != "workload" and key not in OVERRIDES:
-            raise UnknownNameError("reset option", str(key), ("workload", *OVERRIDES))
+    check_keys(options, ("workload", *OVERRIDES), "", kind="reset option")
     if "workload" not in options:
-        if isinstance(own, Given):
+        if isinstance(own, GivenWorkloads):
             raise ConfigError(
                 f"the environment was made with a workload: reset cannot draw one by "
                 f"{', '.join(map(str, options))}"
@@ -171,7 +167,7 @@ def source_from_options(
         if changed.get("arrival", "trace") != "trace":
             # The scenario's own trace rests while arrivals are drawn; a scenario would refuse it.
             changed = {"trace": None, "trace_speed": None} | changed
-        return Drawn(compile_scenario(replace(catalog.scenario, **changed)), num_envs)
+        return DrawnWorkloads(compile_scenario(replace(catalog.scenario, **changed)), num_envs)
     if len(options) > 1:
         others = ", ".join(key for key in options if key != "workload")
         raise ConfigError(f"a workload is drawn or given, not both: leave out {others}")

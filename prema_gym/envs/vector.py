@@ -1,4 +1,4 @@
-"""How are many copies stepped at once? The native vector environment: one compiled call a step."""
+"""How are many sub-environments stepped at once? The native vector: one compiled call a step."""
 
 from __future__ import annotations
 
@@ -12,59 +12,62 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from prema_gym.envs.episodes import (
-    Episodes,
-    EpisodesState,
-    Step,
-    action_space,
-    observation_space,
-    refuse_over,
-)
-from prema_gym.envs.infos import OnDemand, Records, spread
+from prema_gym.checks import truth
+from prema_gym.envs import infos
+from prema_gym.envs.ended import EndedEpisodes
+from prema_gym.envs.episodes import Episodes, Step
+from prema_gym.envs.generators import seeds_of
+from prema_gym.envs.on_demand import OnDemand
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import EnvSettings
+from prema_gym.envs.snapshots import EpisodesState, refuse_over
+from prema_gym.envs.spaces import action_space, observation_space
+from prema_gym.envs.step import Transition
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.metrics import IntArray
+from prema_gym.simulator import Simulator
 
 Observations = NDArray[np.float32]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 AUTORESET_MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
-RENDER_MODES = ("ansi", "rgb_array")  # one window for many copies would show nothing
+RENDER_MODES = ("ansi", "rgb_array")  # one window for many would show nothing
 
+_REWARD_TERMS = infos.present(infos.REWARD_TERMS)
 _UNKNOWN = -1  # as Gymnasium marks a generator that was not made from a seed
 
 
 class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
-    """``num_envs`` copies of `PremaNPUEnv`, stepped together.
+    """``num_envs`` sub-environments, each a `PremaNPUEnv`, stepped together.
 
-    What a copy does is what `PremaNPUEnv` does: copy *i* after ``reset(seed=s)`` equals, bit for
-    bit, the single environment after ``reset(seed=s + i)``. Spaces, rewards, ends and the keys of
-    ``info`` are described there. ``gymnasium.make_vec("PremaNPU-v0", num_envs=N)`` makes this
-    class.
+    What a sub-environment does is what `PremaNPUEnv` does: number *i* after ``reset(seed=s)``
+    equals, bit for bit, the single environment after ``reset(seed=s + i)``. Spaces, rewards, ends
+    and the keys of ``info`` are described there. ``gymnasium.make_vec("PremaNPU-v0", num_envs=N)``
+    makes this class.
 
-    Results are arrays with the copies on the first axis: observations float32 (N, slots, columns),
-    rewards float64 (N,), terminations and truncations bool (N,). ``info`` is laid out as by
-    Gymnasium's own vector environments: for each key an array (N, …), or a dict of such arrays, and
-    under ``_key`` a bool (N,) that says which copies it belongs to. ``info["action_mask"]`` is bool
-    (N, actions), as is ``action_masks()``. ``episode_metrics`` and ``tasks`` are worked out when
-    they are first read; the task arrays of shorter workloads are padded with zeros.
+    Results are arrays with the sub-environments on the first axis: observations float32
+    (N, slots, columns), rewards float64 (N,), terminations and truncations bool (N,). ``info`` is
+    laid out as by Gymnasium's own vector environments: for each key an array (N, …), or a dict of
+    such arrays, and under ``_key`` a bool (N,) that says whom it belongs to.
+    ``info["action_mask"]`` is bool (N, actions), as is ``action_masks()``. ``episode_metrics`` and
+    ``tasks`` are worked out when they are first read; the task arrays of shorter workloads are
+    padded with zeros.
 
     Autoreset (``metadata["autoreset_mode"]``): with "NextStep" (default) the step after the end of
-    an episode resets the copy: its action is ignored, its reward 0. With "SameStep" the ending step
-    does: it returns the new episode's observation, and the last one's in ``info["final_obs"]`` (an
-    object array, None elsewhere) and ``info["final_info"]``.
+    an episode resets the sub-environment: its action is ignored, its reward 0. With "SameStep" the
+    ending step does: it returns the new episode's observation, and the last one's in
+    ``info["final_obs"]`` (an object array, None elsewhere) and ``info["final_info"]``.
 
     Args:
-        num_envs: Copies (N).
+        num_envs: Sub-environments (N).
         autoreset_mode: `AutoresetMode` or its value, "NextStep" or "SameStep".
         copy: Return arrays that never change later. False: observations and ``action_mask`` are the
             engine's own memory, which the next step overwrites; all else is new in each step.
-        threads: Threads among which the copies are split, no more than there are processors; useful
-            from some 500 copies on. After a step those beside the caller's look out for the next
-            one for a millisecond or two, giving way to other work, then they sleep.
-        **arguments: As for `PremaNPUEnv`; a ``workload`` may have one row for each copy.
+        threads: Threads among which they are split, no more than there are processors; useful from
+            some 500 sub-environments on. After a step those beside the caller's look out for the
+            next one for a millisecond or two, yielding to other work, then they sleep.
+        **arguments: As for `PremaNPUEnv`; a ``workload`` may have one row for each.
 
     Raises:
         ConfigError: A value that is not allowed.
@@ -83,27 +86,25 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         settings = EnvSettings.of(arguments, ("num_envs", "autoreset_mode", "copy", "threads"))
         if settings.render_mode not in (None, *RENDER_MODES):
             raise UnknownNameError("render_mode", str(settings.render_mode), RENDER_MODES)
-        if not isinstance(copy, bool):
-            raise ConfigError(f"copy must be True or False, got {copy!r}")
         self.settings = settings
         self.render_mode = settings.render_mode
-        self.copy = copy
+        self.copy: bool = truth().check("copy", copy)
         self._mode = _autoreset_mode(autoreset_mode)
         self.metadata = {
             "render_modes": list(RENDER_MODES),
             "render_fps": 10,
             "autoreset_mode": self._mode,
         }
-        self._episodes = Episodes(settings, num_envs, threads, fresh=copy)
+        self._episodes = Episodes(settings, num_envs, threads, fresh=self.copy)
         self.num_envs = self._episodes.num_envs
         self.single_observation_space = observation_space(settings.slots)
-        self.single_action_space = action_space(settings)
+        self.single_action_space = action_space(settings.slots, len(settings.mechanisms))
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._renderer = Renderer(settings.render_mode, self.metadata["render_fps"])
         self._seeds = [_UNKNOWN] * self.num_envs
         self._everyone = np.ones(self.num_envs, np.bool_)
-        self._term_keys = [(name, f"_{name}") for name in self._episodes.ledger.names]
+        self._term_keys = [(name, infos.present(name)) for name in self._episodes.ledger.names]
 
     def reset(
         self,
@@ -111,17 +112,18 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Observations, dict[str, Any]]:
-        """Start a new episode in every copy.
+        """Start a new episode in every sub-environment.
 
         Args:
-            seed: Copy *i* gets ``seed + i``, or ``seed[i]``; None: each goes on with its generator.
-            options: As for `PremaNPUEnv`, for all copies.
+            seed: Number *i* gets ``seed + i``, or ``seed[i]``; None: each goes on with its
+                generator.
+            options: As for `PremaNPUEnv`, for all.
 
         Raises:
-            ConfigError: Another number of seeds than copies, or options that are not allowed.
+            ConfigError: Seeds or options that are not allowed.
             WorkloadError: A workload that does not fit.
         """
-        episodes, seeds = self._episodes, _seeds(seed, self.num_envs)
+        episodes, seeds = self._episodes, seeds_of(seed, self.num_envs)
         source = episodes.source(options)
         for i, used in episodes.seed(seeds).items():
             self._seeds[i] = used
@@ -129,7 +131,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         return self._observations(), self._infos()
 
     def step(self, actions: ArrayLike) -> tuple[Observations, Floats, Flags, Flags, dict[str, Any]]:
-        """Take one decision in every copy; see the class.
+        """Take one decision in every sub-environment; see the class.
 
         Args:
             actions: Whole numbers (N,).
@@ -147,18 +149,23 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         return self._step_and_reset(checked)
 
     def action_masks(self) -> Flags:
-        """Return the legal actions of every copy, bool (N, actions)."""
+        """Return the legal actions of every sub-environment, bool (N, actions)."""
         return self._episodes.simulator.legal()
 
-    def timeline(self, copy: int) -> IntArray:
-        """Return who ran when in one copy's episode so far; see `PremaNPUEnv.timeline`.
+    @property
+    def simulator(self) -> Simulator:
+        """The simulations, to read from; their arrays are the engine's own memory."""
+        return self._episodes.simulator
+
+    def timeline(self, index: int) -> IntArray:
+        """Return who ran when in one sub-environment's episode; see `PremaNPUEnv.timeline`.
 
         Raises:
-            ConfigError: There is no such copy, or no timeline is kept.
+            ConfigError: There is no such sub-environment, or no timeline is kept.
         """
-        if not 0 <= copy < self.num_envs:
-            raise ConfigError(f"copies are 0 to {self.num_envs - 1}, given {copy}")
-        return self._episodes.simulator.timeline(copy)
+        if not 0 <= index < self.num_envs:
+            raise ConfigError(f"index must be from 0 to {self.num_envs - 1}, got {index}")
+        return self._episodes.simulator.timeline(index)
 
     def get_state(self) -> EpisodesState:
         """Return a copy of everything that moves, for :meth:`set_state`."""
@@ -175,7 +182,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         self._episodes.set_state(state)
 
     def render(self) -> tuple[Any, ...] | None:
-        """Show every copy, in the way that ``render_mode`` says: a text or an image for each."""
+        """Show every sub-environment, as ``render_mode`` says: a text or an image for each."""
         if self.render_mode is None:
             gymnasium.logger.warn(
                 "render() does nothing: make the environment with render_mode="
@@ -187,7 +194,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
 
     def __del__(self) -> None:
         # Gymnasium closes here, and closing waits for threads, which a collection must not: it can
-        # run anywhere. They go home by themselves (`crew`).
+        # run anywhere. They end by themselves (`worker_pool`).
         pass
 
     def __copy__(self) -> PremaNPUVectorEnv:
@@ -200,137 +207,115 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
 
     @property
     def np_random(self) -> Any:  # noqa: ANN401 - Gymnasium declares one generator here
-        """The generators, one a copy: a tuple, as in Gymnasium's own vector environments."""
+        """The generators, one for each: a tuple, as in Gymnasium's own vector environments."""
         return self._episodes.rngs
 
     @np_random.setter
     def np_random(self, value: Any) -> None:  # noqa: ANN401
         if not isinstance(value, Iterable):
-            raise ConfigError(f"np_random takes a generator for each copy, got {value!r}")
+            raise ConfigError(
+                f"np_random must be a generator for each sub-environment, got {value!r}"
+            )
         self._episodes.rngs = tuple(value)
         self._seeds = [_UNKNOWN] * self.num_envs
 
     @property
     def np_random_seed(self) -> Any:  # noqa: ANN401
-        """The seeds the generators were made from, one a copy; −1 where it is not known."""
+        """The seeds the generators were made from, one for each; −1 where it is not known."""
         return tuple(self._seeds)
 
     def _step_then_wait(
         self, actions: IntArray
     ) -> tuple[Observations, Floats, Flags, Flags, dict[str, Any]]:
-        """Next-step autoreset: copies that ended one step ago start anew in this one."""
-        episodes = self._episodes
-        step = episodes.step(actions)
-        payment = step.payment
-        infos = self._infos(step, idle=step.restarted.size)
-        if step.records is not None:
-            _add_ending(infos, self.num_envs, step.ended, step.records)
-        return (
-            self._observations(),
-            payment.reward,
-            payment.terminated,
-            payment.truncated,
-            infos,
-        )
+        """Next-step autoreset: who ended one step ago starts anew in this one."""
+        step = self._episodes.step(actions)
+        info = self._infos(step, idle=step.restarted.size)
+        if step.episodes is not None:
+            info.update(_ending(step.episodes, step.ended, self.num_envs))
+        return self._results(step.transition, info)
 
     def _step_and_reset(
         self, actions: IntArray
     ) -> tuple[Observations, Floats, Flags, Flags, dict[str, Any]]:
-        """Same-step autoreset: copies that end start anew at once."""
+        """Same-step autoreset: who ends starts anew at once."""
         episodes = self._episodes
-        # Restarted are only copies whose reset an error or interrupt kept from happening.
+        # Restarted are only those whose reset an error or interrupt kept from happening.
         step = episodes.step(actions)
-        payment, ended = step.payment, step.ended
+        transition, ended = step.transition, step.ended
         finals: dict[str, Any] = {}
-        if step.records is not None:
-            finals = self._finals(step, step.records)
+        if step.episodes is not None:
+            finals = self._finals(step, step.episodes)
             episodes.reset(ended)
-            payment.rise[:, ended] = 0.0
-            payment.stepped[ended] = False
-            payment.now_ms[ended] = episodes.now_ms(ended)
-            payment.illegal_actions[ended] = 0
-        infos = self._infos(step, idle=step.restarted.size + ended.size)
-        infos.update(finals)
-        return (
-            self._observations(),
-            payment.reward,
-            payment.terminated,
-            payment.truncated,
-            infos,
-        )
+            transition.rise[:, ended] = 0.0
+            transition.stepped[ended] = False
+            transition.now_ms[ended] = episodes.now_ms(ended)
+            transition.illegal_actions[ended] = 0
+        info = self._infos(step, idle=step.restarted.size + ended.size)
+        info.update(finals)
+        return self._results(transition, info)
+
+    def _results(
+        self, transition: Transition, info: dict[str, Any]
+    ) -> tuple[Observations, Floats, Flags, Flags, dict[str, Any]]:
+        terminated, truncated = transition.terminated, transition.truncated
+        return self._observations(), transition.reward, terminated, truncated, info
 
     def _observations(self) -> Observations:
         # With `copy` this array is given up before the next step or reset writes one.
         return self._episodes.simulator.observation
 
     def _infos(self, step: Step | None = None, idle: int = 0) -> dict[str, Any]:
-        """Info of the copies as they stand, and the reward terms of a step for all but ``idle``."""
+        """Info of all as they stand, and the reward terms of a step for all but ``idle``."""
         episodes = self._episodes
-        everyone = self._everyone.copy()
         if step is None:
             now_ms, illegal_actions = episodes.now_ms(), episodes.illegal_actions()
         else:
-            now_ms, illegal_actions = step.payment.now_ms, step.payment.illegal_actions
-        infos: dict[str, Any] = {
-            "action_mask": episodes.simulator.mask,  # given up as the observation is
-            "_action_mask": everyone,
-            "now_ms": now_ms,
-            "_now_ms": everyone,
-            "illegal_actions": illegal_actions,
-            "_illegal_actions": everyone,
-        }
+            now_ms, illegal_actions = step.transition.now_ms, step.transition.illegal_actions
+        # The mask is given up as the observation is.
+        info = infos.standing_of_all(
+            episodes.simulator.mask, now_ms, illegal_actions, self._everyone.copy()
+        )
         if step is None or idle == self.num_envs:
-            return infos
-        stepped = step.payment.stepped
+            return info
+        stepped = step.transition.stepped
         terms: dict[str, Any] = {}
-        for (name, present), values in zip(self._term_keys, step.payment.rise, strict=True):
+        for (name, present), values in zip(self._term_keys, step.transition.rise, strict=True):
             terms[name], terms[present] = values, stepped
-        infos["reward_terms"], infos["_reward_terms"] = terms, stepped
-        return infos
+        info[infos.REWARD_TERMS], info[_REWARD_TERMS] = terms, stepped
+        return info
 
-    def _finals(self, step: Step, records: Records) -> dict[str, Any]:
-        """``final_obs`` and ``final_info`` of the copies that ended."""
-        episodes, ended = self._episodes, step.ended
-        simulator = episodes.simulator
-        final_obs = np.full(self.num_envs, None, dtype=object)
+    def _finals(self, step: Step, episodes: EndedEpisodes) -> dict[str, Any]:
+        """``final_obs`` and ``final_info`` of the sub-environments whose episode ended."""
+        batch, ended, num_envs = self._episodes, step.ended, self.num_envs
+        simulator = batch.simulator
+        final_obs = np.full(num_envs, None, dtype=object)
         for row, table in zip(ended.tolist(), simulator.observation[ended], strict=True):
             final_obs[row] = table
-        now = {
-            "action_mask": simulator.mask[ended],
-            "now_ms": episodes.now_ms(ended),
-            "illegal_actions": episodes.illegal_actions(ended),
-            "reward_terms": dict(
-                zip(episodes.ledger.names, step.payment.rise[:, ended], strict=True)
-            ),
-        }
-        num_envs = self.num_envs
+        now = infos.standing(
+            simulator.mask[ended], batch.now_ms(ended), batch.illegal_actions(ended)
+        )
+        rise = step.transition.rise[:, ended]
+        now[infos.REWARD_TERMS] = dict(zip(batch.ledger.names, rise, strict=True))
 
         def final_info() -> dict[str, Any]:
-            info = spread(num_envs, ended, now)
-            _add_ending(info, num_envs, ended, records)
-            return info
+            spread = infos.spread(num_envs, ended, now)
+            return {**spread, **_ending(episodes, ended, num_envs)}
 
         return {
-            "final_obs": final_obs,
-            "_final_obs": _mask(num_envs, ended),
-            "final_info": OnDemand(final_info),
-            "_final_info": _mask(num_envs, ended),
+            **infos.belonging({"final_obs": final_obs}, infos.flags_of(num_envs, ended)),
+            **infos.belonging(
+                {"final_info": OnDemand(final_info)}, infos.flags_of(num_envs, ended)
+            ),
         }
 
 
-def _add_ending(info: dict[str, Any], num_envs: int, rows: IntArray, records: Records) -> None:
-    """Add metrics and task records of the copies that ended, worked out when they are read."""
-    here = _mask(num_envs, rows)
-    info["episode_metrics"] = OnDemand(lambda: spread(num_envs, rows, records.metrics()))
-    info["_episode_metrics"] = here
-    info["tasks"] = OnDemand(lambda: spread(num_envs, rows, records.task_arrays()))
-    info["_tasks"] = here
-
-
-def _mask(num_envs: int, rows: IntArray) -> Flags:
-    mask = np.zeros(num_envs, np.bool_)
-    mask[rows] = True
-    return mask
+def _ending(episodes: EndedEpisodes, rows: IntArray, num_envs: int) -> dict[str, Any]:
+    """Metrics and task records of episodes that ended, worked out when they are read."""
+    values = {
+        infos.EPISODE_METRICS: OnDemand(lambda: infos.spread(num_envs, rows, episodes.metrics())),
+        infos.TASKS: OnDemand(lambda: infos.spread(num_envs, rows, episodes.task_arrays())),
+    }
+    return infos.belonging(values, infos.flags_of(num_envs, rows))
 
 
 def _autoreset_mode(given: AutoresetMode | str) -> AutoresetMode:
@@ -339,20 +324,3 @@ def _autoreset_mode(given: AutoresetMode | str) -> AutoresetMode:
     if value not in names:
         raise UnknownNameError("autoreset_mode", value, names)
     return AutoresetMode(value)
-
-
-def _seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:
-    if seed is None:
-        return [None] * num_envs
-    if isinstance(seed, int | np.integer) and not isinstance(seed, bool):
-        return [int(seed) + i for i in range(num_envs)]
-    if not isinstance(seed, Sequence | np.ndarray) or isinstance(seed, str):
-        raise ConfigError(f"seed must be a whole number, one for each copy, or None, got {seed!r}")
-    if len(seed) != num_envs:
-        raise ConfigError(
-            f"{len(seed)} seeds for {num_envs} copies: give one a copy, or one number"
-        )
-    for own in seed:
-        if own is not None and (isinstance(own, bool) or not isinstance(own, int | np.integer)):
-            raise ConfigError(f"a seed is a whole number or None, got {own!r} in {seed!r}")
-    return [None if own is None else int(own) for own in seed]

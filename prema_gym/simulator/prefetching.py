@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from prema_gym.compiled.cpus import CACHE_LINE
 from prema_gym.compiled.jit import inlined, prefetch
 from prema_gym.hardware.layout import FIRST_PHASE, PHASE_FIELDS, SEGMENT_FIELDS, ProfileTable
-from prema_gym.simulator.state import CACHE_LINE, ENV_DTYPE, HOT_BYTES, TASK_DTYPE, State
+from prema_gym.simulator.state import ENV_DTYPE, HOT_BYTES, TASK_DTYPE, State
 
 _ENV_BYTES, _TASK_BYTES, _SLOT_BYTES = ENV_DTYPE.itemsize, TASK_DTYPE.itemsize, 8
 _SEGMENT_BYTES, _PHASE_BYTES = 8 * SEGMENT_FIELDS, 8 * PHASE_FIELDS

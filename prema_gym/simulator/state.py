@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prema_gym.compiled.cpus import CACHE_LINE
 from prema_gym.workloads.fields import TASK_FIELDS
 
 NONE = -1  # no task in a slot, no running slot, not yet happened
@@ -76,7 +77,6 @@ _SECOND_LINE = (
 )
 _HOT = _FIRST_LINE + _SECOND_LINE
 _COLD = tuple(n for n in TASK_INPUTS + TASK_RECORDS + _TASK_INTERNALS if n not in _HOT)
-CACHE_LINE = 64  # bytes; with longer ones records share lines, and all is as right
 HOT_BYTES = 2 * CACHE_LINE
 TASK_DTYPE = np.dtype(
     {

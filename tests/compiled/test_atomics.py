@@ -1,4 +1,4 @@
-"""Atomic words, values by address, and sleep, from several threads at once."""
+"""Atomic words, values by address, and semaphores, from several threads at once."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ pytestmark = pytest.mark.skipif(not COMPILED, reason="they exist in compiled cod
 def add_many(words: Any, times: int) -> int:
     last = 0
     for _ in range(times):
-        last = atomics.add(words, 1, 2)
+        last = atomics.fetch_add(words, 1, 2)
     return last
 
 
 @in_place
 def through_memory(words: Any, pair: Any) -> Any:
     address = atomics.address_of(pair)
-    atomics.publish(words, 0, address)
+    atomics.store(words, 0, address)
     atomics.pause()
-    return atomics.value_at(atomics.look(words, 0), pair)[1] + words[1]
+    return atomics.value_at(atomics.load(words, 0), pair)[1] + words[1]
 
 
 def test_no_addition_is_lost() -> None:
@@ -51,34 +51,34 @@ def test_a_value_comes_back_from_its_address() -> None:
 
 
 @in_place
-def make_bed(words: Any) -> None:
-    atomics.make_bed(words, 1)
+def init_semaphore(words: Any) -> None:
+    atomics.init_semaphore(words, 1)
 
 
 @in_place
-def sleep_once(words: Any) -> None:
-    atomics.publish(words, 0, 1)
-    atomics.sleep(words, 1)
-    atomics.publish(words, 0, 2)
+def wait_once(words: Any) -> None:
+    atomics.store(words, 0, 1)
+    atomics.wait_semaphore(words, 1)
+    atomics.store(words, 0, 2)
 
 
 @in_place
-def wake(words: Any) -> None:
-    atomics.wake(words, 1)
+def post(words: Any) -> None:
+    atomics.post_semaphore(words, 1)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it sleeps for a moment")
-def test_a_sleeper_sleeps_until_it_is_woken_even_before() -> None:
-    words = np.zeros(1 + atomics.BED_WORDS, np.int64)
-    make_bed(words)
-    wake(words)
-    sleep_once(words)  # woken beforehand: does not sleep
-    sleeper = threading.Thread(target=sleep_once, args=(words,))
+def test_who_waits_sleeps_until_a_post_even_an_earlier_one() -> None:
+    words = np.zeros(1 + atomics.SEMAPHORE_WORDS, np.int64)
+    init_semaphore(words)
+    post(words)
+    wait_once(words)  # posted beforehand: does not sleep
+    sleeper = threading.Thread(target=wait_once, args=(words,))
     sleeper.start()
     while words[0] != 1:
         time.sleep(1e-3)
     time.sleep(0.05)
     assert words[0] == 1
-    wake(words)
+    post(words)
     sleeper.join()
     assert words[0] == 2

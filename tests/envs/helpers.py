@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -76,6 +78,14 @@ def play(
         rewards.append(float(reward))
         over = terminated or truncated
     return rewards, info
+
+
+COPYING: dict[str, Callable[[Any], Any]] = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda env: pickle.loads(pickle.dumps(env)),
+}
+"""Every way to copy an environment."""
 
 
 def assert_same(one: Any, other: Any, where: str = "") -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from prema_gym.bounds import srpt_completions
 from prema_gym.envs import PremaNPUEnv, PremaNPUVectorEnv
-from prema_gym.envs.infos import Records
+from prema_gym.envs.ended import EndedEpisodes
 from prema_gym.hardware import NPUConfig
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.simulator.state import IDLE, RUN, TRUNCATED
@@ -34,7 +34,7 @@ SCENARIOS: dict[str, Scenario] = {
 }
 
 
-def check_records(records: Simulator | Records) -> None:
+def check_records(records: Simulator | EndedEpisodes) -> None:
     """What must hold of workloads that were played to an end (docs/simulator.md, "Records")."""
     present, tasks, env = records.task_present, records.tasks, records.env
     total = {
@@ -72,7 +72,7 @@ def check_step(envs: PremaNPUVectorEnv, observations: Any, rewards: Any, infos: 
     assert infos["action_mask"].any(axis=1).all()
     absent = observations[:, :, 0] == 0
     assert not observations[absent].any()
-    check_order(envs._episodes.simulator)
+    check_order(envs.simulator)
 
 
 def check_order(simulator: Simulator) -> None:
@@ -89,7 +89,7 @@ def check_order(simulator: Simulator) -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize("legal", [True, False])
 def test_a_hundred_thousand_steps(name: str, legal: bool) -> None:
-    """9 scenarios × (legal, anything) × 120 copies × 60 steps = 129 600 steps."""
+    """9 scenarios × (legal, anything) × 120 environments × 60 steps = 129 600 steps."""
     envs = PremaNPUVectorEnv(
         120, scenario=SCENARIOS[name], slots=5, mechanisms=ALL_MECHANISMS, max_decisions=40
     )
@@ -109,15 +109,17 @@ def test_a_hundred_thousand_steps(name: str, legal: bool) -> None:
         else:
             assert (infos["illegal_actions"] <= before + 1).all()
         if over.size:
-            simulator = envs._episodes.simulator
-            check_records(Records(simulator.catalog, *(words[over] for words in simulator.words)))
+            simulator = envs.simulator
+            check_records(
+                EndedEpisodes(simulator.catalog, *(words[over] for words in simulator.words))
+            )
             ended += over.size
     assert ended > 60
 
 
 def check_timeline(env: PremaNPUEnv, slices: NDArray[np.int64]) -> None:
     """One thing at a time: slices tile the time, and each task's runs add up to its work."""
-    simulator = env._episodes.simulator
+    simulator = env.simulator
     tasks, record = simulator.tasks[0], simulator.env[0]
     assert slices[0, 2] == 0
     assert (slices[1:, 2] == slices[:-1, 3]).all()
@@ -173,7 +175,7 @@ def test_any_stream_of_actions(
         if terminated or truncated:
             break
     assert terminated or truncated
-    simulator = env._episodes.simulator
+    simulator = env.simulator
     check_records(simulator)
     if terminated and env.settings.slots >= simulator.max_tasks:
         # Nothing beats preempting for free by shortest remaining time.

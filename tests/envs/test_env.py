@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -18,14 +18,16 @@ from stable_baselines3.common.monitor import Monitor
 
 import prema_gym
 from prema_gym.envs import EnvSettings, PremaNPUEnv, reward_names
-from prema_gym.envs.episodes import EpisodesState
+from prema_gym.envs.infos import KEYS
 from prema_gym.envs.rewards.terms import TERMS
+from prema_gym.envs.snapshots import EpisodesState
 from prema_gym.errors import ConfigError, IllegalActionError, UnknownNameError
 from prema_gym.simulator.observation import COLUMNS, ESTIMATED_MS, PRESENT, RUNNING
 from prema_gym.workloads import TaskSpec, sample, sample_batch, save_workload
 from prema_gym.workloads.fields import TASK_FIELDS
 from tests.envs.helpers import (
     ALL_MECHANISMS,
+    COPYING,
     SMALL,
     assert_same,
     catalog,
@@ -78,6 +80,8 @@ def test_the_documented_arguments_are_the_settings() -> None:
     for field in dataclasses.fields(EnvSettings):
         written = documented[field.name].replace(" ", "").replace("'", '"')
         assert written == repr(field.default).replace(" ", "").replace("'", '"'), field.name
+    effects = {row[0]: row[3] for row in table("Arguments")}
+    assert effects == {f.name: f.metadata["help"] for f in dataclasses.fields(EnvSettings)}
 
 
 @pytest.mark.small
@@ -85,11 +89,12 @@ def test_the_documented_reward_terms_are_the_terms() -> None:
     documented = {row[0]: row for row in table("Reward")}
     assert tuple(documented) == reward_names()
     for name, term in TERMS.items():
-        assert documented[name][2] == term.when
+        assert documented[name] == [name, term.total, term.paid, term.unfinished], name
 
 
 def test_the_documented_info_keys_are_the_keys() -> None:
-    where = {row[0]: row[2] for row in table("Info")}
+    assert table("Info") == [list(key) for key in KEYS]
+    where = {key.name: key.given for key in KEYS}
     env = single()
     _, at_reset = env.reset(seed=0)
     _, _, _, _, in_step = env.step(0)
@@ -176,20 +181,22 @@ def test_options_may_make_workloads_longer() -> None:
 def test_options_that_are_not_allowed() -> None:
     env = single()
     workload = sample(catalog(), np.random.default_rng(0))
-    for options, message in (
+    refused: tuple[tuple[dict[str, Any], str], ...] = (
         ({"num_task": 3}, "did you mean 'num_tasks'"),
         ({"hardware": {}}, "unknown reset option 'hardware'"),
         ({"num_tasks": 0}, "num_tasks"),
         ({"workload": 3}, "workload must be"),
         ({"workload": workload, "num_tasks": 3}, "drawn or given, not both"),
-    ):
+    )
+    for options, message in refused:
         with pytest.raises(ConfigError) as error:
             env.reset(seed=0, options=options)
         assert message in str(error.value)
     assert env.reset(seed=0, options={})[0].any()
     # A workload that was given stays, unless another one is.
     given = single(workload=workload)
-    for options in ({"sla_factor": 2.0}, {"num_tasks": 2}):
+    redrawn: tuple[dict[str, Any], ...] = ({"sla_factor": 2.0}, {"num_tasks": 2})
+    for options in redrawn:
         with pytest.raises(ConfigError, match=f"made with a workload: .* by {next(iter(options))}"):
             given.reset(options=options)
     assert given.reset(options={"workload": workload})[0].any()
@@ -251,7 +258,8 @@ def test_a_workload_without_a_decision_has_one_step() -> None:
         assert not observation.any()
         assert info["action_mask"].tolist() == [True, False, False]
         observation, reward, terminated, truncated, info = env.step(0)
-        assert (reward, terminated, truncated) == (pytest.approx(-1.0), True, False)
+        assert reward == pytest.approx(-1.0)
+        assert (terminated, truncated) == (True, False)
         assert info["episode_metrics"]["antt"] == 1.0
 
 
@@ -355,12 +363,14 @@ def test_strict_raises_and_changes_nothing() -> None:
 @pytest.mark.small
 def test_what_an_action_may_be() -> None:
     env = single()
-    for action in (0, np.int64(0), np.array(0), np.uint8(0), False):
+    wholes: list[Any] = [0, np.int64(0), np.array(0), np.uint8(0), False]
+    for action in wholes:
         env.reset(seed=0)
-        assert env.step(action)[4]["illegal_actions"] == 0  # type: ignore[arg-type]
-    for action in (0.0, "0", None, np.array([0, 1])):
-        with pytest.raises(IllegalActionError, match="an action is a whole number"):
-            env.step(action)  # type: ignore[arg-type]
+        assert env.step(action)[4]["illegal_actions"] == 0
+    others: list[Any] = [0.0, "0", None, np.array([0, 1])]
+    for action in others:
+        with pytest.raises(IllegalActionError, match="an action must be a whole number"):
+            env.step(action)
 
 
 # --- what arguments do ---------------------------------------------------------------------------
@@ -386,7 +396,7 @@ def test_kill_and_drain_do_what_they_say() -> None:
     env.step(0)
     observation, *_ = env.step(0)
     assert observation[:, RUNNING].tolist() == [1, 0, 0]
-    here, records = env.get_state(), env._episodes.simulator
+    here, records = env.get_state(), env.simulator
 
     env.step(3 + 2)  # kill 0, run 2
     assert records.tasks["kills"].tolist() == [[1, 0, 0]]
@@ -394,7 +404,7 @@ def test_kill_and_drain_do_what_they_say() -> None:
     env.set_state(here)
 
     observation, *_ = env.step(6 + 2)  # drain 0, then run 2: asked again when 2 has started
-    records = env._episodes.simulator
+    records = env.simulator
     assert (records.tasks["completion_cycles"] >= 0).tolist() == [[True, False, False]]
     assert records.tasks["drains"].tolist() == [[1, 0, 0]]
     assert observation[:, RUNNING].tolist() == [0, 0, 1]
@@ -443,11 +453,7 @@ def test_copies_continue_identically(how: str, reward: str) -> None:
     env.reset(seed=3)
     for _ in range(10):
         env.step(int(random_legal(env.action_masks(), np.random.default_rng(0))))
-    twin = {
-        "copy": copy.copy,
-        "deepcopy": copy.deepcopy,
-        "pickle": lambda e: pickle.loads(pickle.dumps(e)),
-    }[how](env)
+    twin = COPYING[how](env)
     before = env.timeline()
     continue_alike(env, twin, 250)
     assert not np.array_equal(before, env.timeline())
@@ -532,7 +538,7 @@ def test_a_refused_state_changes_nothing() -> None:
             env.set_state(other.get_state())
     with pytest.raises(ConfigError, match="made before a reset"):
         env.set_state(unborn.get_state())
-    with pytest.raises(ConfigError, match="a state is what get_state"):
+    with pytest.raises(ConfigError, match="a state must be what get_state"):
         env.set_state(None)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="another slots"):
         unborn.set_state(foreign[0][0].get_state())
@@ -558,8 +564,9 @@ def test_a_refused_state_changes_nothing() -> None:
 def states_that_are_none(state: EpisodesState) -> Iterator[tuple[EpisodesState, str]]:
     """A state with one part of another kind, size or type each, and what is said of it."""
     simulation, totals = state.simulation, state.totals
+    none: Any = None
     for part in ("over", "simulation", "totals", "generators", "settings"):
-        yield state._replace(**{part: None}), part
+        yield state._replace(**{part: none}), part
     for name in simulation._fields:
         own = getattr(simulation, name)
         wrong = [None, own.tolist(), own[..., None], own[:0], np.repeat(own, 2, axis=0)]
@@ -569,10 +576,11 @@ def states_that_are_none(state: EpisodesState) -> Iterator[tuple[EpisodesState, 
             yield state._replace(simulation=simulation._replace(**{name: array})), name
     for name in totals._fields:
         own = getattr(totals, name)
-        for array in (None, own[:0], own.astype(np.float32), own.astype(complex)):
+        arrays: tuple[Any, ...] = (None, own[:0], own.astype(np.float32), own.astype(complex))
+        for array in arrays:
             yield state._replace(totals=totals._replace(**{name: array})), name
     yield state._replace(over=np.zeros(2, np.bool_)), "over"
-    yield state._replace(over=np.zeros(1)), "over"
+    yield state._replace(over=cast(Any, np.zeros(1))), "over"
     yield state._replace(generators=({},)), "generator"
     yield state._replace(generators=({"bit_generator": "PCG64"},)), "PCG64 is damaged"
     yield state._replace(generators=({"bit_generator": "PCG64", "state": 3},)), "PCG64 is damaged"
@@ -595,7 +603,7 @@ def test_a_state_of_another_make_is_refused(record_timeline: bool) -> None:
     assert count > 50
     after = env.get_state()
     for one, other in zip(after.simulation, state.simulation, strict=True):
-        assert one.tobytes() == other.tobytes()
+        assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
     assert after.generators == state.generators
 
 
@@ -609,7 +617,7 @@ def test_a_generator_put_in_place_of_ours_is_part_of_the_state() -> None:
     again, _ = env.reset()
     np.testing.assert_array_equal(again, first)
     wanted = sample(catalog(), np.random.Generator(np.random.MT19937(99))).arrival_cycles
-    arrivals = env._episodes.simulator.tasks["arrival_cycles"][0, : wanted.size]
+    arrivals = env.simulator.tasks["arrival_cycles"][0, : wanted.size]
     np.testing.assert_array_equal(arrivals, wanted)
 
 
@@ -646,8 +654,8 @@ def test_a_timeline_has_room_for_whatever_a_reset_brings() -> None:
     envs = vector(3, record_timeline=True)
     envs.reset(seed=0)
     envs.reset(options={"workload": workload})
-    for copy_ in range(3):
-        np.testing.assert_array_equal(envs.timeline(copy_), asked.timeline())
+    for i in range(3):
+        np.testing.assert_array_equal(envs.timeline(i), asked.timeline())
     # And with one that was made for it, when an episode starts within a step.
     given = vector(2, record_timeline=True, workload=workload)
     given.reset(seed=0)

@@ -7,7 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from prema_gym.envs import PremaNPUEnv
 from prema_gym.envs.render import Renderer
 from prema_gym.errors import ConfigError, MissingExtraError
 from prema_gym.views.episode import view
@@ -28,7 +30,7 @@ def test_what_there_is_to_see() -> None:
     env = single(workload=THREE, record_timeline=True)
     _, info = env.reset()
     env.step(1)  # checkpoint task 0, run task 1
-    episode = view(env._episodes.simulator, 0)
+    episode = view(env.simulator, 0)
     assert episode.slots[:2] == (0, 1)
     assert episode.running_slot == 1
     first = episode.tasks[0]
@@ -41,7 +43,7 @@ def test_what_there_is_to_see() -> None:
     assert not first.finished
     assert first.end_ms == episode.now_ms
     _, info = play(env, go_on)
-    episode = view(env._episodes.simulator, 0)
+    episode = view(env.simulator, 0)
     assert [task.finished for task in episode.tasks] == [True] * 3
     assert [task.late for task in episode.tasks] == [False, False, True]
     for task, end in zip(episode.tasks, info["tasks"]["completion_cycles"], strict=True):
@@ -57,8 +59,8 @@ def test_slots_name_the_tasks_that_sit_there() -> None:
         observation, info = env.reset(seed=seed)
         over = False
         while not over:
-            own = env._episodes.simulator._state.slots[0].tolist()
-            shown = view(env._episodes.simulator, 0).slots
+            own = env.simulator._state.slots[0].tolist()
+            shown = view(env.simulator, 0).slots
             assert [-1 if index is None else index for index in shown] == own
             step = env.step(choose(observation, info["action_mask"]))
             observation, _, terminated, truncated, info = step
@@ -92,19 +94,24 @@ def test_text() -> None:
     assert isinstance(env.render(), str), "also at the end, with an empty table"
 
 
+def image_of(env: PremaNPUEnv) -> NDArray[np.uint8]:
+    image = env.render()
+    assert isinstance(image, np.ndarray)
+    return image
+
+
 def test_images() -> None:
     env = single(workload=THREE, render_mode="rgb_array")
     env.reset()
-    frames = [env.render()]
+    frames = [image_of(env)]
     for action in (0, 1, 1):
         env.step(action)
-        frames.append(env.render())
+        frames.append(image_of(env))
     for frame in frames:
-        assert isinstance(frame, np.ndarray)
         assert frame.dtype == np.uint8
         assert frame.ndim == 3
         assert frame.shape[2] == 3
-        assert frame.shape == frames[0].shape  # type: ignore[union-attr] - as a video needs
+        assert frame.shape == frames[0].shape  # as a video needs
         assert 0.5 < (frame == 255).mean() < 0.99, "ink on white"
     for one, other in pairwise(frames):
         assert not np.array_equal(one, other)
@@ -152,7 +159,7 @@ def test_no_matplotlib_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None
         env.render()
     window = Renderer("human", 10)
     with pytest.raises(MissingExtraError, match=r"prema-gym\[plot\]"):
-        window.render(env._episodes.simulator, 0)
+        window.render(env.simulator, 0)
 
 
 def test_no_mode_is_a_warning() -> None:

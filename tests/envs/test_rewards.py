@@ -9,7 +9,8 @@ import pytest
 
 from prema_gym import baselines, metrics
 from prema_gym.envs import reward_names
-from prema_gym.envs.rewards.terms import BALANCED, END_TOTALS, TERMS
+from prema_gym.envs.rewards.reward import BALANCED
+from prema_gym.envs.rewards.terms import TERMS, AtEnd, Compiled
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.workloads import TaskSpec
@@ -26,7 +27,7 @@ from tests.envs.helpers import (
 
 WEIGHTS: dict[str, Mapping[str, float]] = {name: {name: 1.0} for name in TERMS}
 WEIGHTS["balanced"] = BALANCED
-DENSE_COMPILED = ("antt", "priority_antt", "stp", "sla", "sla_curve")
+DENSE_COMPILED = tuple(name for name, term in TERMS.items() if isinstance(term.how, Compiled))
 
 
 def expected(weights: Mapping[str, float], values: Mapping[str, float]) -> float:
@@ -39,7 +40,7 @@ def expected(weights: Mapping[str, float], values: Mapping[str, float]) -> float
 
 
 def first_episodes(num_envs: int, **arguments: Any) -> list[dict[str, Any]]:
-    """Random play; of each copy's first episode: rewards, terms, metrics and whether it ended."""
+    """Random play; of each one's first episode: rewards, terms, metrics and whether it ended."""
     envs = vector(num_envs, **arguments)
     rng = np.random.default_rng(1)
     _, infos = envs.reset(seed=100)
@@ -95,7 +96,7 @@ def so_far(name: str, tasks: Mapping[str, Any], now: int, high: int) -> float:
     if name == "stp":
         return sum(1 / slow[i] for i in here if completion[i] >= 0)
     if name == "sla":
-        return -sum(end[i] > tasks["deadline_cycles"][i] for i in here) / count
+        return -sum(bool(end[i] > tasks["deadline_cycles"][i]) for i in here) / count
     if name == "sla_curve":
         shares = [sum(slow[i] > n for n in range(2, 21)) / 19 for i in here]
         return -sum(shares) / count
@@ -128,7 +129,7 @@ def test_what_unfinished_tasks_count_at_truncation(name: str) -> None:
 def test_a_dense_total_is_right_after_every_step(name: str) -> None:
     """Lines that are kept over arrivals, completions or passed limits would show here."""
     env = single(reward=name, mechanisms=ALL_MECHANISMS, max_decisions=400)
-    simulator = env._episodes.simulator
+    simulator = env.simulator
     for seed in range(3):
         choose = chooser(seed)
         observation, info = env.reset(seed=seed)
@@ -139,7 +140,7 @@ def test_a_dense_total_is_right_after_every_step(name: str) -> None:
             total += reward
             over = terminated or truncated
             now = int(simulator.env["now_cycles"][0])
-            records = {n: simulator.tasks[n][0] for n in simulator.tasks.dtype.names}
+            records = {n: simulator.tasks[n][0] for n in simulator.tasks.dtype.names or ()}
             assert total == pytest.approx(so_far(name, records, now, high=9), abs=1e-9)
 
 
@@ -148,14 +149,14 @@ def test_which_terms_are_dense() -> None:
         rewards, _ = play(single(reward=name), go_on, seed=4)
         assert len(rewards) > 8
         paid_early = any(reward != 0 for reward in rewards[: len(rewards) // 2])
-        if name in END_TOTALS:
-            assert TERMS[name].when == "end"
+        if isinstance(TERMS[name].how, AtEnd):
+            assert TERMS[name].paid == "end"
             assert all(reward == 0 for reward in rewards[:-1])
         elif name in ("antt", "priority_antt", "energy"):
-            assert TERMS[name].when == "dense"
+            assert TERMS[name].paid == "dense"
             assert all(reward < 0 for reward in rewards)
         else:
-            assert TERMS[name].when == "dense"
+            assert TERMS[name].paid == "dense"
             assert paid_early or name == "sla"
 
 
@@ -249,4 +250,5 @@ def test_the_terms_name_metrics_and_the_paper_weighs() -> None:
     known = {metric.name: metric for metric in metrics.METRICS}
     for term in TERMS.values():
         assert (known[term.metric].better == "higher") == (term.sign > 0)
+        assert (known[term.metric].unit or "1") == term.unit
     assert set(BALANCED) == {"antt", "stp", "fairness", "sla_curve"}

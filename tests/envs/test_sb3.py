@@ -16,7 +16,7 @@ from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor, VecNormalize
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from prema_gym import baselines
 from prema_gym.envs.sb3 import METRIC_NAMES, PremaNPUVecEnv, make_sb3_env
@@ -36,7 +36,8 @@ from tests.envs.helpers import (
 SMALL_NET: dict[str, Any] = {"policy_kwargs": {"net_arch": [8]}, "seed": 0, "device": "cpu"}
 
 
-def make(num_envs: int, **arguments: Any) -> VecMonitor:
+def make(num_envs: int, **arguments: Any) -> Any:
+    """An environment; VecEnv's own types allow dicts for observations, which these are not."""
     return make_sb3_env(num_envs, **{**SETTINGS, **arguments})
 
 
@@ -52,7 +53,7 @@ def _one_thread() -> Any:
     torch.set_num_threads(before)
 
 
-def test_copies_are_the_single_environment() -> None:
+def test_sub_environments_are_the_single_environment() -> None:
     env = make(3, seed=5, reward="balanced", mechanisms=ALL_MECHANISMS)
     singles = [single(reward="balanced", mechanisms=ALL_MECHANISMS) for _ in range(3)]
     rng = np.random.default_rng(0)
@@ -148,7 +149,7 @@ def test_the_interface(tmp_path: Path) -> None:
     env.set_options({"num_tasks": 2})
     env.reset()
     env.set_options([{"num_tasks": 2}] * 3 + [{}])
-    with pytest.raises(ConfigError, match="the same for every copy"):
+    with pytest.raises(ConfigError, match="the same for every sub-environment"):
         env.reset()
     with pytest.raises(UnknownNameError, match="did you mean 'slots'"):
         make_sb3_env(2, slot=3)
@@ -206,7 +207,7 @@ ALGORITHMS: dict[str, tuple[type[BaseAlgorithm], dict[str, Any]]] = {
 
 def train(name: str, env: Any, steps: int = 2000) -> BaseAlgorithm:
     algorithm, arguments = ALGORITHMS[name]
-    model = algorithm("MlpPolicy", env, **arguments, **SMALL_NET)  # type: ignore[call-arg]
+    model = algorithm("MlpPolicy", env, **arguments, **SMALL_NET)
     return model.learn(steps)
 
 
@@ -244,7 +245,7 @@ def test_training_on_processes_and_on_single_environments() -> None:
 
 @pytest.mark.slow
 def test_normalising_leaves_masks_alone(tmp_path: Path) -> None:
-    env = VecNormalize(make(4))
+    env: Any = VecNormalize(make(4))
     model = train("MaskablePPO", env, steps=1000)
     for mask in env.env_method("action_masks"):
         assert mask.dtype == np.bool_
@@ -253,7 +254,7 @@ def test_normalising_leaves_masks_alone(tmp_path: Path) -> None:
     assert env.get_original_obs().max() > 10.0
     model.save(tmp_path / "model")
     env.save(str(tmp_path / "normalizer"))
-    again = VecNormalize.load(str(tmp_path / "normalizer"), make(4))
+    again: Any = VecNormalize.load(str(tmp_path / "normalizer"), make(4))
     np.testing.assert_array_equal(again.obs_rms.mean, env.obs_rms.mean)
     loaded = MaskablePPO.load(tmp_path / "model", env=again)
     np.testing.assert_array_equal(weights(loaded), weights(model))
@@ -267,8 +268,8 @@ def test_normalising_leaves_masks_alone(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("num_envs", [1, 4])
 def test_an_untrained_masked_model_never_takes_an_illegal_action(num_envs: int) -> None:
-    """Strict copies would raise."""
-    arguments = {"mechanisms": ALL_MECHANISMS, "strict": True, "max_decisions": 200}
+    """Strict environments would raise."""
+    arguments: dict[str, Any] = {"mechanisms": ALL_MECHANISMS, "strict": True, "max_decisions": 200}
     env = make(num_envs, seed=0, **arguments)
     model = MaskablePPO("MlpPolicy", env, **SMALL_NET)
     evaluate_masked(model, env, n_eval_episodes=12, deterministic=False)

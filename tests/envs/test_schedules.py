@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from prema_gym import baselines
-from prema_gym.envs.infos import RECORD_FIELDS
+from prema_gym.envs.ended import RECORD_FIELDS
 from prema_gym.envs.sb3 import PremaNPUVecEnv
 from prema_gym.evaluation.play import run_policy
 from prema_gym.simulator.simulator import Simulator
@@ -52,7 +52,7 @@ def through_stable_baselines3(policy: baselines.Policy) -> Records:
     envs = PremaNPUVecEnv(WORKLOADS, mechanisms=policy.mechanisms, strict=True, **SETTINGS)
     envs.seed(0)
     found: dict[int, dict[str, Any]] = {}
-    observations = envs.reset()
+    observations: Any = envs.reset()
     while len(found) < WORKLOADS:
         actions, _ = policy.predict(observations)
         observations, _, dones, infos = envs.step(actions)
@@ -100,7 +100,7 @@ def test_the_slot_of_a_task_does_not_matter() -> None:
         while not over:
             slot = int(rng.choice(np.flatnonzero(info["action_mask"])))
             # The n-th task in order of arrival is the same in both tables.
-            shown, other = (e._episodes.simulator.observation[0] for e in (few, many))
+            shown, other = (e.simulator.observation[0] for e in (few, many))
             order = shown[slot, 3]
             twin = int(np.flatnonzero((other[:, 0] > 0) & (other[:, 3] == order))[0])
             _, reward, over, _, info = few.step(slot)

@@ -8,7 +8,7 @@ import pickle
 import subprocess
 import sys
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -17,11 +17,13 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
 from prema_gym.envs import PremaNPUVectorEnv, episodes
-from prema_gym.envs.infos import OnDemand
+from prema_gym.envs.on_demand import OnDemand
+from prema_gym.envs.step import Job
 from prema_gym.errors import ConfigError, IllegalActionError
 from prema_gym.workloads import TaskSpec, WorkloadBatch, sample, sample_batch
 from tests.envs.helpers import (
     ALL_MECHANISMS,
+    COPYING,
     SMALL,
     assert_same,
     catalog,
@@ -72,7 +74,7 @@ def test_it_is_gymnasiums_own_vector_of_single_environments(mode: AutoresetMode)
 
 @pytest.mark.small
 @pytest.mark.parametrize("mode", MODES)
-def test_one_copy_is_the_single_environment(mode: AutoresetMode) -> None:
+def test_a_vector_of_one_is_the_single_environment(mode: AutoresetMode) -> None:
     env, envs = single(**MIXED), vector(1, autoreset_mode=mode, **MIXED)
     rng = np.random.default_rng(0)
     observation, info = env.reset(seed=4)
@@ -105,7 +107,7 @@ def test_one_copy_is_the_single_environment(mode: AutoresetMode) -> None:
 def test_processes_give_the_same_numbers() -> None:
     """Workers are started anew (spawn), so they import and register by themselves."""
 
-    arguments = {"scenario": SMALL, "slots": 3}
+    arguments: dict[str, Any] = {"scenario": SMALL, "slots": 3}
     make = gymnasium.make_vec
     native = make("prema_gym:PremaNPU-v0", num_envs=3, **arguments)
     workers = make(
@@ -134,7 +136,7 @@ def test_threads_change_nothing(mode: AutoresetMode, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.small
-def test_copies_have_their_own_seeds() -> None:
+def test_sub_environments_have_their_own_seeds() -> None:
     envs = vector(8)
     observations, infos = envs.reset(seed=20)
     for i in range(8):
@@ -145,9 +147,9 @@ def test_copies_have_their_own_seeds() -> None:
     by_list, _ = vector(3).reset(seed=[22, None, 20])
     np.testing.assert_array_equal(by_list[0], observations[2])
     np.testing.assert_array_equal(by_list[2], observations[0])
-    with pytest.raises(ConfigError, match="2 seeds for 8 copies"):
+    with pytest.raises(ConfigError, match="one for each of 8 sub-environments, got 2 seeds"):
         envs.reset(seed=[1, 2])
-    # An unseeded reset goes on, whatever happened in other copies.
+    # An unseeded reset goes on, whatever happened in others.
     again, _ = envs.reset()
     alone = single()
     alone.reset(seed=25)
@@ -170,13 +172,13 @@ def test_generators_can_be_exchanged(mode: AutoresetMode) -> None:
     wanted = [sample(catalog(), np.random.Generator(kind(9))) for kind in kinds]
     for _ in range(4):  # to the limit, and into the next episode
         envs.step([0, 0])
-    arrivals = envs._episodes.simulator.tasks["arrival_cycles"]
+    arrivals = envs.simulator.tasks["arrival_cycles"]
     for own, workload in zip(arrivals, wanted, strict=True):
         assert own[: workload.num_tasks].tolist() == workload.arrival_cycles.tolist()
     kept = envs.np_random
     for wrong, message in (
-        ([np.random.default_rng(0)], "1 generators for 2 copies"),
-        ([1, 2], "a generator is a numpy.random.Generator, got 1"),
+        ([np.random.default_rng(0)], "one for each of 2 sub-environments, got 1"),
+        ([1, 2], "a generator must be a numpy.random.Generator, got 1"),
         ([kept[0], np.random.Generator(kept[0].bit_generator)], "cannot share a generator"),
     ):
         with pytest.raises(ConfigError, match=message):
@@ -197,7 +199,7 @@ def test_a_state_in_another_order_of_memory_is_refused() -> None:
     same_step = vector(3, autoreset_mode=AutoresetMode.SAME_STEP)
     same_step.reset(seed=0)
     with pytest.raises(ConfigError, match="state array over is a NoneType"):
-        same_step.set_state(same_step.get_state()._replace(over=None))
+        same_step.set_state(same_step.get_state()._replace(over=cast(Any, None)))
 
 
 @pytest.mark.small
@@ -207,7 +209,7 @@ def test_generators_alone_are_no_reset() -> None:
     for one in (envs, pickle.loads(pickle.dumps(envs))):
         with pytest.raises(gymnasium.error.ResetNeeded):
             one.step([0, 0])
-    with pytest.raises(ConfigError, match="np_random takes a generator for each copy, got None"):
+    with pytest.raises(ConfigError, match=r"np_random must be a generator for each .*, got None"):
         envs.np_random = None
     with pytest.raises(ConfigError, match="seed must be a whole number"):
         envs.reset(seed=True)
@@ -224,18 +226,18 @@ def test_generators_outlive_the_step_that_draws_from_them(
         envs = vector(16, threads=threads, max_decisions=1)
         envs.reset(seed=0)
         envs.step(np.zeros(16, np.int64))  # all are over now
-        ledger = envs._episodes.ledger
-        play = ledger.play
+        stepper = envs._episodes._stepper
+        play = stepper.play
 
-        def disturbed(*args: Any) -> int:
+        def disturbed(job: Job) -> int:
             if exchange:
                 envs.np_random = [np.random.default_rng(i) for i in range(100, 116)]
                 gc.collect()
                 junk = [bytearray(b"\xff" * size) for size in range(40, 400)] * 3
                 del junk
-            return play(*args)
+            return play(job)
 
-        monkeypatch.setattr(ledger, "play", disturbed)
+        monkeypatch.setattr(stepper, "play", disturbed)
         observations = envs.step(np.zeros(16, np.int64))[0]
         envs.close()
         return observations
@@ -283,7 +285,7 @@ def test_what_was_returned_may_be_written_into() -> None:
         infos["action_mask"][...] = ~infos["action_mask"]
         np.testing.assert_array_equal(envs.action_masks(), twin.action_masks())
         assert envs.render() == twin.render()
-        with pytest.raises(IllegalActionError, match="illegal in copy"):
+        with pytest.raises(IllegalActionError, match="illegal in sub-environment"):
             envs.step(np.argmin(twin.action_masks(), axis=1))
         actions = random_legal(twin.action_masks(), rng)
         observations, *one, infos = envs.step(actions)
@@ -310,19 +312,19 @@ def test_a_state_with_what_was_written_into_shows_what_is() -> None:
     table, mask = observations.copy(), infos["action_mask"].copy()
     observations[...], infos["action_mask"][...] = 7.0, True
     other.set_state(envs.get_state())
-    np.testing.assert_array_equal(other._episodes.simulator.observation, table)
-    np.testing.assert_array_equal(other._episodes.simulator.mask, mask)
+    np.testing.assert_array_equal(other.simulator.observation, table)
+    np.testing.assert_array_equal(other.simulator.mask, mask)
 
 
-def test_states_with_copies_that_are_over_need_the_next_step_mode() -> None:
+def test_states_with_episodes_that_are_over_need_the_next_step_mode() -> None:
     envs = vector(3, **MIXED)
     envs.reset(seed=0)
     rng = np.random.default_rng(0)
-    while not envs._episodes.over.any():
+    while not envs.simulator.done.any():
         envs.step(random_legal(envs.action_masks(), rng))
     state = envs.get_state()
     vector(3, **MIXED).set_state(state)
-    with pytest.raises(ConfigError, match="copies that are over"):
+    with pytest.raises(ConfigError, match="episodes that are over"):
         vector(3, autoreset_mode="SameStep", **MIXED).set_state(state)
 
 
@@ -332,7 +334,7 @@ def test_live_views_on_request() -> None:
     rng = np.random.default_rng(1)
     observations, infos = live.reset(seed=0)
     for step in expected[1:]:
-        np.testing.assert_array_equal(observations, live._episodes.simulator.observation)
+        np.testing.assert_array_equal(observations, live.simulator.observation)
         action = random_legal(infos["action_mask"], rng)
         observations, rewards, _, _, infos = live.step(action)
         np.testing.assert_array_equal(observations, step[0])
@@ -342,7 +344,7 @@ def test_live_views_on_request() -> None:
     assert not np.shares_memory(rewards, live.step(action)[1])
 
 
-def test_masks_of_many_copies() -> None:
+def test_masks_of_many() -> None:
     """20 000 random masked steps: no illegal action, and no empty mask."""
     envs = vector(50, mechanisms=ALL_MECHANISMS, strict=True)
     rng = np.random.default_rng(0)
@@ -370,14 +372,16 @@ def test_actions_that_are_not_allowed() -> None:
     assert envs.step(wrong)[4]["illegal_actions"].tolist() == [0, 1, 1]
     envs = vector(3, strict=True)
     envs.reset(seed=0)
-    with pytest.raises(IllegalActionError, match="action -5 is illegal in copy 1; legal now"):
+    with pytest.raises(
+        IllegalActionError, match="action -5 is illegal in sub-environment 1; legal now"
+    ):
         envs.step(wrong)
     np.testing.assert_array_equal(envs.action_masks(), infos["action_mask"])
 
 
 @pytest.mark.small
 @pytest.mark.parametrize("strict", [False, True])
-def test_copies_that_never_decide(strict: bool) -> None:
+def test_workloads_without_a_decision(strict: bool) -> None:
     lonely = tasks(TaskSpec(network="alexnet"))
     envs = vector(2, workload=lonely, strict=strict)
     envs.reset()
@@ -420,7 +424,7 @@ def test_a_batch_of_given_workloads() -> None:
         assert found[1].tolist() == two.isolated_cycles.tolist()
 
 
-def test_options_hold_for_one_episode_of_each_copy() -> None:
+def test_options_hold_for_one_episode_of_each() -> None:
     envs = vector(3)
     twin = SyncVectorEnv([single] * 3)
     options = {"num_tasks": 3, "window_ms": 0.0}
@@ -445,11 +449,7 @@ def test_copies_continue_identically(how: str) -> None:
         twin = vector(3, **MIXED)
         twin.set_state(envs.get_state())
     else:
-        twin = {
-            "copy": copy.copy,
-            "deepcopy": copy.deepcopy,
-            "pickle": lambda e: pickle.loads(pickle.dumps(e)),
-        }[how](envs)
+        twin = COPYING[how](envs)
     rng = np.random.default_rng(0)
     count = 0
     for _ in range(250):
@@ -622,7 +622,7 @@ def test_an_error_as_an_episode_ends_loses_no_end(mode: AutoresetMode) -> None:
     envs.reset(seed=0)
     with pytest.raises(RuntimeError, match="not now"):
         step_often(envs)
-    stands = envs._episodes.simulator.done.copy()
+    stands = envs.simulator.done.copy()
     _, _, terminated, truncated, infos = envs.step(np.zeros(4, np.int64))
     assert (terminated | truncated)[stands].all()
     key = "_episode_metrics" if mode is AutoresetMode.NEXT_STEP else "_final_info"
@@ -636,7 +636,7 @@ def test_an_error_as_an_episode_ends_loses_no_end(mode: AutoresetMode) -> None:
 def test_an_error_in_any_step_leaves_a_sane_batch(
     mode: AutoresetMode, late: int, num_envs: int
 ) -> None:
-    """It fails so many steps after the first end: in the step that restarts the copy, say."""
+    """It fails so many steps after the first end: in the step that restarts it, say."""
     fail: list[bool] = []
 
     def minus_the_time(simulator: Any) -> Any:
@@ -671,12 +671,12 @@ def test_an_error_in_any_step_leaves_a_sane_batch(
                 assert returns[i] == pytest.approx(-makespan, abs=1e-6)
             whole[i], returns[i] = True, 0.0
             ends[i] += 1
-        assert envs._episodes.waiting.tolist() == np.flatnonzero(envs._episodes.over).tolist()
-    # No copy stands, none is restarted again and again.
+        assert envs._episodes.over_rows.tolist() == np.flatnonzero(envs._episodes.over).tolist()
+    # None stands, none is restarted again and again.
     assert (ends > 5).all()
 
 
-def test_an_interrupt_before_a_reset_leaves_no_copy_standing(
+def test_an_interrupt_before_a_reset_leaves_none_standing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     envs = vector(4, autoreset_mode=AutoresetMode.SAME_STEP)
@@ -689,7 +689,7 @@ def test_an_interrupt_before_a_reset_leaves_no_copy_standing(
     with pytest.raises(KeyboardInterrupt):
         step_often(envs)
     monkeypatch.undo()
-    stands = envs._episodes.simulator.done.copy()
+    stands = envs.simulator.done.copy()
     assert stands.any()
     observations, rewards, terminated, truncated, infos = envs.step(np.zeros(4, np.int64))
     # They start anew, for nothing.
@@ -702,5 +702,5 @@ def test_an_interrupt_before_a_reset_leaves_no_copy_standing(
 
 @pytest.mark.parametrize("seed", [1.5, "abc", [1, 1.7, 3], np.array([1.5, 2, 3]), ["1", "2", "3"]])
 def test_seeds_are_whole_numbers(seed: Any) -> None:
-    with pytest.raises(ConfigError, match=r"seed (must be|is) a whole number"):
+    with pytest.raises(ConfigError, match=r"seed must be a whole number"):
         vector(3).reset(seed=seed)

@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 
 class FigureManager(FigureManagerBase):
-    shown: ClassVar[list[int]] = []
+    shown: ClassVar[list[int | str]] = []
 
     def show(self) -> None:
         self.shown.append(self.num)
@@ -23,7 +23,7 @@ class FigureCanvas(FigureCanvasAgg):
 
 
 @contextmanager
-def windows() -> Iterator[list[int]]:
+def windows() -> Iterator[list[int | str]]:
     """Use this backend; yields the numbers of the windows that were shown."""
     pyplot.switch_backend(f"module://{__name__}")
     FigureManager.shown.clear()

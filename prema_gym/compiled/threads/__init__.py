@@ -1,1 +1,1 @@
-"""How compiled code of several threads works together."""
+"""How compiled code of several threads works together: atomics, rounds, a worker pool."""

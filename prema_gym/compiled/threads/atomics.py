@@ -1,8 +1,8 @@
-"""How do threads work together inside compiled code? Atomic words, shared values, and sleep.
+"""How do threads work together inside compiled code? Atomic words, shared values, semaphores.
 
 Numba has atomic operations for GPUs only; these are LLVM's own, for processors. All threads see
-them in one order ("sequentially consistent"): what a thread wrote before it ``publish``-es or
-``add``-s is seen by one that ``look``-s and finds the new number. They exist in compiled code alone
+them in one order ("sequentially consistent"): what a thread wrote before a ``store`` or
+``fetch_add`` is seen by one whose ``load`` finds the new number. They exist in compiled code alone
 (not under ``NUMBA_DISABLE_JIT=1``).
 """
 
@@ -19,7 +19,7 @@ from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 
 _WORD_BYTES = 8
-BED_WORDS = 4  # a `sem_t` of Linux takes 16 to 32 bytes
+SEMAPHORE_WORDS = 4  # a `sem_t` of Linux takes 16 to 32 bytes
 _POINTER, _NUMBER = ir.IntType(8).as_pointer(), ir.IntType(32)
 _PAUSES = {
     "x86_64": ("llvm.x86.sse2.pause", ()),
@@ -92,15 +92,15 @@ def _alone(code: Callable[[Any], None]) -> Any:  # noqa: ANN401
     return intrinsic(typed)
 
 
-def _look(builder: Any, word: Any) -> Any:  # noqa: ANN401
+def _load(builder: Any, word: Any) -> Any:  # noqa: ANN401
     return builder.load_atomic(word, "seq_cst", _WORD_BYTES)
 
 
-def _publish(builder: Any, word: Any, value: Any) -> None:  # noqa: ANN401
+def _store(builder: Any, word: Any, value: Any) -> None:  # noqa: ANN401
     builder.store_atomic(value, word, "seq_cst", _WORD_BYTES)
 
 
-def _add(builder: Any, word: Any, value: Any) -> Any:  # noqa: ANN401
+def _fetch_add(builder: Any, word: Any, value: Any) -> Any:  # noqa: ANN401
     return builder.atomic_rmw("add", word, value, "seq_cst")
 
 
@@ -116,16 +116,16 @@ def _pause(builder: Any) -> None:  # noqa: ANN401
         _call(builder, name, *(_NUMBER(number) for number in numbers), result=ir.VoidType())
 
 
-def _give_way(builder: Any) -> None:  # noqa: ANN401
+def _yield_processor(builder: Any) -> None:  # noqa: ANN401
     _call(builder, "SwitchToThread" if sys.platform == "win32" else "sched_yield")
 
 
-def _make_bed(builder: Any, word: Any) -> None:  # noqa: ANN401
+def _init_semaphore(builder: Any, word: Any) -> None:  # noqa: ANN401
     if sys.platform == "linux":
         _call(builder, "sem_init", builder.bitcast(word, _POINTER), _NUMBER(0), _NUMBER(0))
 
 
-def _sleep(builder: Any, word: Any) -> None:  # noqa: ANN401
+def _wait_semaphore(builder: Any, word: Any) -> None:  # noqa: ANN401
     if sys.platform == "linux":
         _call(builder, "sem_wait", builder.bitcast(word, _POINTER))
     elif sys.platform == "win32":
@@ -134,7 +134,7 @@ def _sleep(builder: Any, word: Any) -> None:  # noqa: ANN401
         _call(builder, "usleep", _NUMBER(1000))
 
 
-def _wake(builder: Any, word: Any) -> None:  # noqa: ANN401
+def _post_semaphore(builder: Any, word: Any) -> None:  # noqa: ANN401
     if sys.platform == "linux":
         _call(builder, "sem_post", builder.bitcast(word, _POINTER))
 
@@ -162,30 +162,32 @@ def _value_at(
     return like(types.int64, like), generate
 
 
-look = _on_word(_look, types.int64)
-"""``look(words, index)``: read a word of an int64 array that other threads write."""
+load = _on_word(_load, types.int64)
+"""``load(words, index)``: read a word of an int64 array that other threads write."""
 
-publish = _on_word_by_value(_publish, types.void)
-"""``publish(words, index, value)``: write a word for other threads to look at."""
+store = _on_word_by_value(_store, types.void)
+"""``store(words, index, value)``: write a word that other threads load."""
 
-add = _on_word_by_value(_add, types.int64)
-"""``add(words, index, value)``: add to a word; returns what it was before. No two see the same."""
+fetch_add = _on_word_by_value(_fetch_add, types.int64)
+"""``fetch_add(words, index, value)``: add to a word; returns what it was before. No two see the
+same."""
 
 pause = _alone(_pause)
 """``pause()``: let the processor rest for a moment, in a loop that waits."""
 
-give_way = _alone(_give_way)
-"""``give_way()``: let another thread have this processor, if one waits for it."""
+yield_processor = _alone(_yield_processor)
+"""``yield_processor()``: let another thread have this processor, if one waits for it."""
 
-make_bed = _on_word(_make_bed, types.void)
-"""``make_bed(words, index)``: make `BED_WORDS` words, all 0, a place to sleep, once."""
+init_semaphore = _on_word(_init_semaphore, types.void)
+"""``init_semaphore(words, index)``: make `SEMAPHORE_WORDS` words, all 0, a semaphore, once."""
 
-sleep = _on_word(_sleep, types.void)
-"""``sleep(words, index)``: sleep until woken there; the caller looks whether there is a reason to
-get up. Elsewhere than on Linux, which has semaphores without names, a millisecond at most."""
+wait_semaphore = _on_word(_wait_semaphore, types.void)
+"""``wait_semaphore(words, index)``: sleep until there is a post, and use it up. Elsewhere than on
+Linux, which has semaphores without names, it sleeps for a millisecond: the caller looks afterwards
+whether there is a reason to get up, as it does in any case."""
 
-wake = _on_word(_wake, types.void)
-"""``wake(words, index)``: end the sleep of one thread there, or its next one."""
+post_semaphore = _on_word(_post_semaphore, types.void)
+"""``post_semaphore(words, index)``: end the wait of one thread, or its next one."""
 
 address_of: Any = intrinsic(_address_of)
 """``address_of(value)``: where a copy of any value lies while the calling function runs."""

@@ -1,29 +1,18 @@
-"""What has each copy been paid? The totals of a batch, compiled ones and others together."""
+"""What has each sub-environment been paid? Its account, and the terms that Python works out."""
 
 from __future__ import annotations
 
-import os
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from prema_gym.compiled.jit import COMPILED, direct
-from prema_gym.envs.infos import Records
-from prema_gym.envs.rewards.terms import (
-    CUSTOM,
-    END_TOTALS,
-    MOVING_TOTALS,
-    NOT_COMPILED,
-    TERMS,
-    CustomTotal,
-    Reward,
-)
-from prema_gym.envs.rewards.totals import PAID, SINCE, Account, Job, Payment, step_and_pay
-from prema_gym.envs.sources import Restarts
-from prema_gym.envs.thread_pool import Crew
+from prema_gym.envs.ended import EndedEpisodes
+from prema_gym.envs.rewards.reward import Reward
+from prema_gym.envs.rewards.terms import AtEnd, Compiled, Moving, RewardFunction
+from prema_gym.envs.rewards.totals import NOT_COMPILED, PAID, SINCE, Account
 from prema_gym.errors import ConfigError
 from prema_gym.metrics import SLA_TARGETS, FloatArray, IntArray
-from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator import Simulator
 from prema_gym.simulator.snapshots import check_array
 from prema_gym.simulator.state import NONE
 
@@ -36,146 +25,115 @@ class LedgerState(NamedTuple):
 
 
 class Ledger:
-    """Keeps the totals of B copies and turns their rise into rewards.
+    """Keeps the totals of B sub-environments and turns their rise into rewards.
 
     Args:
         reward: What is paid for.
-        num_envs: Copies (B).
-        threads: Threads among which the copies are split.
+        num_envs: Sub-environments (B).
+
+    Attributes:
+        names: The T terms.
+        account: What compiled code pays from: `totals.pay_one`.
     """
 
-    def __init__(self, reward: Reward, num_envs: int, threads: int = 1) -> None:
+    def __init__(self, reward: Reward, num_envs: int) -> None:
         self.names = reward.names
-        codes = [NOT_COMPILED if name == CUSTOM else TERMS[name].code for name in self.names]
-        self._account = Account(
+        ways = list(enumerate(reward.ways))
+        codes = [how.code if isinstance(how, Compiled) else NOT_COMPILED for _, how in ways]
+        self.account = Account(
             codes=np.array(codes, np.int64),
             weights=np.array(list(reward.weights.values()), np.float64),
             targets=np.array(SLA_TARGETS, np.int64),
             lines=np.full((num_envs, 3), NONE, np.int64),
             totals=np.zeros((3, num_envs, len(codes))),
         )
-        moving: dict[str, CustomTotal] = dict(MOVING_TOTALS)
-        if reward.custom is not None:
-            moving[CUSTOM] = reward.custom
-        self._moving = [(t, moving[n]) for t, n in enumerate(self.names) if n in moving]
-        self._at_end = [(t, END_TOTALS[n]) for t, n in enumerate(self.names) if n in END_TOTALS]
-        self._since = self._account.lines[:, SINCE]  # a view
+        self._moving = [(t, how.total) for t, how in ways if isinstance(how, Moving)]
+        self._at_end = [(t, how.total) for t, how in ways if isinstance(how, AtEnd)]
+        self._since = self.account.lines[:, SINCE]  # a view
         self._num_envs = num_envs
-        self._threads = threads if COMPILED else 1
-        self._crew: Crew | None = None
-        self._step: Any = None
 
     def open(self, rows: IntArray) -> None:
-        """Start copies anew, with nothing paid."""
+        """Begin episodes, with nothing paid."""
         self._since[rows] = NONE
 
-    def new_payment(self) -> Payment:
-        """Room for what one step gives."""
-        num_envs = self._num_envs
-        return Payment(
-            np.empty(num_envs),
-            np.empty((len(self.names), num_envs)),
-            np.empty((2, num_envs), np.bool_),
-            np.empty(num_envs, np.bool_),
-            np.empty(num_envs),
-            np.empty(num_envs, np.int64),
-        )
-
-    def play(
-        self, simulator: Simulator, actions: IntArray, payment: Payment, restarts: Restarts
-    ) -> int:
-        """Step every copy and pay the compiled terms; return how many are over."""
-        state, table, options = simulator.engine_arguments
-        job = Job(state, table, options, actions, self._account, payment, restarts)
-        if self._threads > 1:
-            return self._play_together(job)
-        if self._step is None:
-            self._step = direct(step_and_pay, job, 0, self._num_envs)
-        return int(self._step(job, 0, self._num_envs))
-
-    def _play_together(self, job: Job) -> int:
-        if self._crew is None or self._crew.process != os.getpid():  # a fork leaves threads behind
-            self._crew = Crew(self._num_envs, self._threads, job)
-        return self._crew.play(job)
-
-    def close(self) -> None:
-        """End the threads; a later step starts them anew."""
-        if self._crew is not None:
-            self._crew.close()
-            self._crew = None
-
-    def add_others(
+    def pay_rest(
         self,
         simulator: Simulator,
-        payment: Payment,
-        ended: IntArray,
-        records: Records | None,
+        reward: FloatArray,
+        rise: FloatArray,
+        ended: tuple[IntArray, EndedEpisodes] | None,
         restarted: IntArray,
     ) -> None:
-        """Pay the other terms: moving ones to all but ``restarted``, those of the end to ``ended``.
+        """Pay what compiled code left: moving terms to all but ``restarted``, others at the end.
 
         Args:
             simulator: The simulations.
-            payment: Of this step; written.
-            ended: Copies whose episode ended.
-            records: Their records; None where nobody's did.
-            restarted: Copies that started anew in place of a decision.
+            reward: float64 (B,), the weighted rise of this step; written.
+            rise: float64 (T, B), of each term; written.
+            ended: Sub-environments whose episode ended, and what became of it; None: nobody's did.
+            restarted: Those that started anew in place of a decision.
 
         Raises:
             ConfigError: A user's function returned something else than float64 (B,), finite.
         """
         for t, total in self._moving:
-            self._pay(payment, t, slice(None), _checked(total(simulator), self._num_envs))
+            self._pay(reward, rise, t, slice(None), self._checked(total, simulator))
         if self._moving and restarted.size:
-            payment.rise[:, restarted] = 0.0
-            payment.reward[restarted] = 0.0
-        if self._at_end and records is not None:
+            rise[:, restarted] = 0.0
+            reward[restarted] = 0.0
+        if self._at_end and ended is not None:
+            rows, episodes = ended
             for t, total_at_end in self._at_end:
-                self._pay(payment, t, ended, total_at_end(records))
+                self._pay(reward, rise, t, rows, total_at_end(episodes))
 
-    def _pay(self, payment: Payment, t: int, rows: IntArray | slice, total: FloatArray) -> None:
-        paid = self._account.totals[PAID]
-        rise = total - paid[rows, t]
+    def _pay(
+        self,
+        reward: FloatArray,
+        rise: FloatArray,
+        t: int,
+        rows: IntArray | slice,
+        total: FloatArray,
+    ) -> None:
+        paid = self.account.totals[PAID]
+        risen = total - paid[rows, t]
         paid[rows, t] = total
-        # The compiled code has counted these terms as 0.
-        payment.rise[t, rows] = rise
-        payment.reward[rows] += self._account.weights[t] * rise
+        rise[t, rows] = risen  # compiled code has counted it as 0
+        reward[rows] += self.account.weights[t] * risen
+
+    def _checked(self, function: RewardFunction, simulator: Simulator) -> FloatArray:
+        total = function(simulator)
+        try:
+            array = np.asarray(total, dtype=np.float64)
+        except (TypeError, ValueError):
+            array = np.empty(0)
+        if array.shape != (self._num_envs,) or not np.isfinite(array).all():
+            raise ConfigError(
+                "what a reward function returns must be one finite total a sub-environment, "
+                f"float64 ({self._num_envs},), got {total!r}"
+            )
+        return array
 
     def get_state(self) -> LedgerState:
         """Return a copy of what moves."""
-        return LedgerState(self._account.lines.copy(), self._account.totals.copy())
+        return LedgerState(self.account.lines.copy(), self.account.totals.copy())
 
     def set_state(self, state: LedgerState) -> None:
         """Continue from a copy made by :meth:`get_state`, of the right sizes."""
-        self._account.lines[...] = state.lines
-        self._account.totals[...] = state.totals
+        self.account.lines[...] = state.lines
+        self.account.totals[...] = state.totals
 
     def check_state(self, state: LedgerState) -> None:
         """Hold a state against the sizes here.
 
         Raises:
-            ConfigError: It was made with another number of copies or reward terms.
+            ConfigError: It was made with another number of sub-environments or reward terms.
         """
-        check_array("lines", state.lines, self._account.lines)
-        if (
-            isinstance(state.totals, np.ndarray)
-            and state.totals.shape != self._account.totals.shape
-        ):
+        own = self.account
+        check_array("lines", state.lines, own.lines)
+        shape = state.totals.shape if isinstance(state.totals, np.ndarray) else own.totals.shape
+        if shape != own.totals.shape:
             raise ConfigError(
-                f"the state's totals have shape {state.totals.shape}, expected "
-                f"{self._account.totals.shape}: it was made with another reward or number of copies"
+                f"the state's totals have shape {shape}, expected {own.totals.shape}: it was made "
+                "with another reward or number of sub-environments"
             )
-        check_array("totals", state.totals, self._account.totals)
-
-
-def _checked(total: FloatArray, num_envs: int) -> FloatArray:
-    try:
-        array = np.asarray(total, dtype=np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)
-    if array.shape != (num_envs,) or not np.isfinite(array).all():
-        raise ConfigError(
-            f"a reward function returns one finite total a copy, float64 ({num_envs},), "
-            f"got {total!r}"
-        )
-    return array
+        check_array("totals", state.totals, own.totals)

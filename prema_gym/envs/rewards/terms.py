@@ -1,4 +1,4 @@
-"""What is an action worth? Named reward terms, each of which adds up to a reported metric.
+"""What is an action worth? The table of reward terms, each of which adds up to a reported metric.
 
 A term is a *total*: what an episode has earned by now, larger is better, 0 before it starts. The
 reward of a step is the weighted rise of the totals since the step before, so the rewards of an
@@ -6,166 +6,87 @@ episode add up to its totals, and a total at the end is the metric that :mod:`pr
 reports (with a minus where lower is better). What happens before the first decision is part of
 the first step.
 
-``when`` says how a total gets there: "dense" totals move all the time, by :mod:`totals` (held
-equal to the metric by tests); "end" totals are paid once, by the metric's own code.
+To add a term: a line in :data:`TERMS`, and the function it names. ``AtEnd`` and ``Moving`` take any
+function of arrays; ``Compiled`` names a branch of :func:`totals.draw_lines`, for totals that are
+straight lines between events, at a small part of a step's cost.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym import metrics
-from prema_gym.envs.infos import Records
-from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.envs.ended import EndedEpisodes
+from prema_gym.envs.rewards.totals import ANTT, PRIORITY_ANTT, SLA, SLA_CURVE, STP
 from prema_gym.evaluation.play import energy_mj
-from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator import Simulator
 
 FloatArray = NDArray[np.float64]
-CustomTotal = Callable[[Simulator], FloatArray]
-"""A user's term: the total of each copy by now, float64 (num_envs,), from the simulator's records.
-It is called after every step, before copies that ended are reset."""
-
-# Terms that are worked out by compiled code, as it numbers them; NOT_COMPILED: in Python.
-ANTT, PRIORITY_ANTT, STP, SLA, SLA_CURVE = range(5)
-NOT_COMPILED = -1
+RewardFunction = Callable[[Simulator], FloatArray]
+"""The total of each sub-environment by now, float64 (num_envs,), from the simulator's arrays
+(``docs/rewards.md``). Called after every step, before those that ended are reset."""
 
 
-class Term(NamedTuple):
-    """One named reward term.
+@dataclass(frozen=True)
+class Compiled:
+    """The total moves all the time, worked out by compiled code (number ``code`` there)."""
 
-    Attributes:
-        name: As in ``reward=`` and ``info["reward_terms"]``.
-        metric: The metric it adds up to (a name in ``prema_gym.metrics.METRICS``).
-        sign: −1 where the metric is better when lower.
-        when: "dense" or "end"; see the module.
-        code: Number in the compiled code.
-        unfinished: What it has paid for tasks that a truncated episode leaves unfinished.
-    """
-
-    name: str
-    metric: str
-    sign: int
-    when: Literal["dense", "end"]
     code: int
-    unfinished: str
 
 
-TERMS: dict[str, Term] = {
-    term.name: term
-    for term in (
-        Term("antt", "antt", -1, "dense", ANTT, "their slowdown so far; divided by all tasks"),
-        Term(
-            "priority_antt",
-            "priority_antt",
-            -1,
-            "dense",
-            PRIORITY_ANTT,
-            "their slowdown so far; divided by the priorities of all tasks",
-        ),
-        Term("stp", "stp", 1, "dense", STP, "nothing, as the metric"),
-        Term("sla", "deadline_miss", -1, "dense", SLA, "a miss if the deadline has passed"),
-        Term(
-            "sla_curve", "sla_violation", -1, "dense", SLA_CURVE, "the targets passed by their age"
-        ),
-        Term("fairness", "fairness", 1, "end", NOT_COMPILED, "fairness 0, as the metric"),
-        Term("tail", "p95_ntt_high", -1, "end", NOT_COMPILED, "their slowdown so far"),
-        Term("energy", "energy_mj", -1, "dense", NOT_COMPILED, "the energy spent, as the metric"),
-    )
-}
+@dataclass(frozen=True)
+class Moving:
+    """The total moves all the time, worked out by a function of the simulator."""
 
-BALANCED: dict[str, float] = {"antt": 1 / 8, "stp": 1 / 8, "fairness": 1.0, "sla_curve": 1.0}
-"""The paper's four goals at about equal weight: fairness and SLA lie in [0, 1]; ANTT and STP are
-divided by the paper's eight tasks (STP is at most 8; eight tasks that share the NPU equally have an
-ANTT of about 8)."""
-
-CUSTOM = "custom"
-"""Name of a user's term in ``info["reward_terms"]``."""
+    total: RewardFunction
 
 
-def reward_names() -> tuple[str, ...]:
-    """What ``reward=`` takes by name."""
-    return (*TERMS, "balanced")
+@dataclass(frozen=True)
+class AtEnd:
+    """The total is paid in an episode's last step: float64 (K,) of K episodes that ended."""
+
+    total: Callable[[EndedEpisodes], FloatArray]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reward:
-    """A weighted sum of terms.
+class Term:
+    """One reward term.
 
     Attributes:
-        weights: Weight of each named term, in the order in which they are added up; a term of
-            weight 0 is reported and not paid.
-        custom: A user's own total in place of named terms.
+        name: As in ``reward=`` and ``info["reward_terms"]``.
+        unit: Of its total; "1" for a ratio.
+        metric: The metric it adds up to (a name in ``prema_gym.metrics.METRICS``).
+        sign: −1 where the metric is better when lower.
+        total: What an episode's rewards add up to.
+        unfinished: What a task counts that a truncated episode leaves unfinished.
+        how: Who works it out, and when it is paid.
     """
 
-    weights: Mapping[str, float]
-    custom: CustomTotal | None = None
+    name: str
+    unit: str
+    metric: str
+    sign: Literal[-1, 1]
+    total: str
+    unfinished: str
+    how: Compiled | Moving | AtEnd
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The terms, as in ``info["reward_terms"]``."""
-        return (CUSTOM,) if self.custom is not None else tuple(self.weights)
-
-
-def resolve_reward(reward: str | Mapping[str, float] | CustomTotal | Reward) -> Reward:
-    """Turn what ``reward=`` was given into a weighted sum of terms.
-
-    Args:
-        reward: A name, weights by name, or a user's own total.
-
-    Raises:
-        UnknownNameError: A name that is no term.
-        ConfigError: No term, a weight that is not a finite number, or nothing but weights of 0.
-    """
-    if isinstance(reward, Reward):
-        return reward
-    if isinstance(reward, str):
-        if reward not in reward_names():
-            raise UnknownNameError("reward", reward, reward_names())
-        return Reward(weights=dict(BALANCED) if reward == "balanced" else {reward: 1.0})
-    if callable(reward):
-        return Reward(weights={CUSTOM: 1.0}, custom=reward)
-    if not isinstance(reward, Mapping) or not reward:
-        raise ConfigError(
-            f"reward must be a name, weights by name or a function, got {reward!r} "
-            f"(names: {', '.join(reward_names())})"
-        )
-    for name, weight in reward.items():
-        if name not in TERMS:
-            raise UnknownNameError("reward term", str(name), TERMS)
-        number = real_number(weight)
-        if number is None or not math.isfinite(number):
-            raise ConfigError(
-                f"the weight of reward term {name!r} must be a finite number, got {weight!r}"
-            )
-    if not any(reward.values()):
-        raise ConfigError(
-            f"one reward term at least must have another weight than 0, got {reward!r}"
-        )
-    return Reward(weights={name: float(weight) for name, weight in reward.items()})
-
-
-def real_number(value: object) -> float | None:
-    """Return a number of Python's or NumPy's as a float; None for anything else."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
-        return None
-    try:
-        return None if isinstance(value, np.complexfloating) else float(value)
-    except OverflowError:
-        return None
+    def paid(self) -> str:
+        """When: "dense", as time passes, or "end", in the last step."""
+        return "end" if isinstance(self.how, AtEnd) else "dense"
 
 
 def energy_total(simulator: Simulator) -> FloatArray:
-    """Minus the energy each copy has taken so far: float64 (B,) [mJ]."""
+    """Minus the energy each sub-environment has taken so far: float64 (B,) [mJ]."""
     return -energy_mj(simulator)
 
 
-def fairness_total(ended: Records) -> FloatArray:
+def fairness_total(ended: EndedEpisodes) -> FloatArray:
     """Fairness of episodes that ended: float64 (K,); 0 where some task is unfinished."""
     ntt = metrics.ntt(
         ended.tasks["arrival_cycles"],
@@ -177,7 +98,7 @@ def fairness_total(ended: Records) -> FloatArray:
     return np.nan_to_num(metrics.fairness(ntt, ended.tasks["priority"]), nan=0.0)
 
 
-def tail_total(ended: Records) -> FloatArray:
+def tail_total(ended: EndedEpisodes) -> FloatArray:
     """Minus the 95th percentile of NTT of highest-priority tasks: float64 (K,).
 
     0 where a workload has no task of the scenario's highest priority: no action could change it.
@@ -195,8 +116,80 @@ def tail_total(ended: Records) -> FloatArray:
     return -np.nan_to_num(metrics.percentile(ntt, 95.0), nan=0.0)
 
 
-MOVING_TOTALS: dict[str, CustomTotal] = {"energy": energy_total}
-END_TOTALS: dict[str, Callable[[Records], FloatArray]] = {
-    "fairness": fairness_total,
-    "tail": tail_total,
+TERMS: dict[str, Term] = {
+    term.name: term
+    for term in (
+        Term(
+            name="antt",
+            unit="1",
+            metric="antt",
+            sign=-1,
+            total="−mean NTT (−ANTT)",
+            unfinished="its slowdown so far; divided by all tasks",
+            how=Compiled(ANTT),
+        ),
+        Term(
+            name="priority_antt",
+            unit="1",
+            metric="priority_antt",
+            sign=-1,
+            total="−Σ π·NTT / Σ π",
+            unfinished="its slowdown so far; divided by all priorities",
+            how=Compiled(PRIORITY_ANTT),
+        ),
+        Term(
+            name="stp",
+            unit="1",
+            metric="stp",
+            sign=1,
+            total="Σ 1/NTT",
+            unfinished="0",
+            how=Compiled(STP),
+        ),
+        Term(
+            name="sla",
+            unit="1",
+            metric="deadline_miss",
+            sign=-1,
+            total="−share of tasks past their deadline",
+            unfinished="a miss if the deadline has passed",
+            how=Compiled(SLA),
+        ),
+        Term(
+            name="sla_curve",
+            unit="1",
+            metric="sla_violation",
+            sign=-1,
+            total="−share of tasks with NTT > n, mean over n = 2 … 20",
+            unfinished="the targets passed",
+            how=Compiled(SLA_CURVE),
+        ),
+        Term(
+            name="fairness",
+            unit="1",
+            metric="fairness",
+            sign=1,
+            total="min PP / max PP, PP = (1/NTT) / (π/Σ π)",
+            unfinished="fairness 0",
+            how=AtEnd(fairness_total),
+        ),
+        Term(
+            name="tail",
+            unit="1",
+            metric="p95_ntt_high",
+            sign=-1,
+            total="−95th percentile of NTT of highest-priority tasks (0 if none)",
+            unfinished="slowdown so far",
+            how=AtEnd(tail_total),
+        ),
+        Term(
+            name="energy",
+            unit="mJ",
+            metric="energy_mj",
+            sign=-1,
+            total="−energy [mJ]",
+            unfinished="the energy spent",
+            how=Moving(energy_total),
+        ),
+    )
 }

@@ -1,4 +1,4 @@
-"""Does a crew do each chunk once, and does it go home?"""
+"""Does a pool of threads step as one thread does, and do its workers end?"""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 
 from prema_gym.compiled.jit import COMPILED
-from prema_gym.envs import PremaNPUVectorEnv, episodes
-from prema_gym.envs import thread_pool as crew
-from prema_gym.envs.thread_pool import ASLEEP, CLAIM, SEAT, SEATS, Crew, Helper, Plan, claim
+from prema_gym.compiled.threads import worker_pool
+from prema_gym.compiled.threads.rounds import ASLEEP, THREAD, THREADS
+from prema_gym.compiled.threads.worker_pool import Worker, WorkerPool
+from prema_gym.envs import PremaNPUVectorEnv, episodes, stepper
+from prema_gym.envs.step import Job
 from tests.envs.helpers import SETTINGS, random_legal, vector
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="plain Python plays in one thread")
@@ -28,8 +30,8 @@ def _processors_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(episodes, "num_cpus", lambda: 8)
 
 
-def helpers() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if isinstance(thread, Helper)]
+def workers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if isinstance(thread, Worker)]
 
 
 def eventually(true: Callable[[], bool]) -> bool:
@@ -40,44 +42,27 @@ def eventually(true: Callable[[], bool]) -> bool:
     return true()
 
 
-def crew_of(envs: PremaNPUVectorEnv) -> Crew:
-    found = envs._episodes.ledger._crew
+def pool_of(envs: PremaNPUVectorEnv) -> WorkerPool[Job]:
+    found = envs._episodes._stepper._pool
     assert found is not None
     return found
 
 
 def sleepers(envs: PremaNPUVectorEnv) -> int:
-    return int(crew_of(envs)._words[SEATS + ASLEEP :: SEAT].sum())
+    return int(pool_of(envs)._words[THREADS + ASLEEP :: THREAD].sum())
 
 
-@pytest.mark.parametrize(("num_chunks", "threads"), [(1, 1), (7, 2), (16, 3), (5, 5), (9, 4)])
-def test_each_chunk_is_claimed_once_and_the_own_part_comes_first(
-    num_chunks: int, threads: int
-) -> None:
-    plan = Plan(num_envs=num_chunks, chunk=1, num_chunks=num_chunks, threads=threads)
-    edges = [num_chunks * part // threads for part in range(threads + 1)]
-    for seat in range(threads):
-        words = np.zeros(SEATS + threads * SEAT, np.int64)
-        words[SEATS + CLAIM :: SEAT] = edges[:-1]
-        chunks = [claim(words, plan, seat) for _ in range(num_chunks + 3)]
-        assert chunks[num_chunks:] == [-1, -1, -1]
-        # Parts one after the other, from the own one on.
-        order = [(seat + k) % threads for k in range(threads)]
-        parts = [range(edges[p], edges[p + 1]) for p in order]
-        assert chunks[:num_chunks] == [chunk for part in parts for chunk in part]
-
-
-@pytest.mark.parametrize("looks", [0, 1, 30, 40_000])
+@pytest.mark.parametrize("spins", [0, 1, 30, 40_000])
 @pytest.mark.parametrize("num_envs", [1, 2, 5, 33])
 def test_sleepers_and_latecomers_change_nothing(
-    looks: int, num_envs: int, monkeypatch: pytest.MonkeyPatch
+    spins: int, num_envs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Helpers that fall asleep at once, in the middle or never: every step is the single one."""
-    monkeypatch.setattr(crew, "LOOKS", looks)
-    monkeypatch.setattr(crew, "CHUNK", 2)
+    """Workers that fall asleep at once, in the middle or never: every step is the single one."""
+    monkeypatch.setattr(worker_pool, "SPINS", spins)
+    monkeypatch.setattr(stepper, "CHUNK", 2)
     alone = vector(num_envs)
     together = vector(num_envs, threads=4)
-    rng = np.random.default_rng(looks + num_envs)
+    rng = np.random.default_rng(spins + num_envs)
     for envs in (alone, together):
         envs.reset(seed=3)
     ends = 0
@@ -94,37 +79,37 @@ def test_sleepers_and_latecomers_change_nothing(
     together.close()
 
 
-def test_helpers_fall_asleep_wake_and_go_home() -> None:
-    before = len(helpers())
+def test_workers_fall_asleep_wake_and_end() -> None:
+    before = len(workers())
     envs = vector(6, threads=3)
     envs.reset(seed=0)
-    assert len(helpers()) == before  # none is needed for a reset
+    assert len(workers()) == before  # none is needed for a reset
     for _ in range(3):
         envs.step(np.zeros(6, np.int64))
         assert eventually(lambda: sleepers(envs) == 2)
-    assert len(helpers()) == before + 2
+    assert len(workers()) == before + 2
     envs.close()
-    assert len(helpers()) == before
+    assert len(workers()) == before
 
 
-def test_helpers_go_home_with_an_environment_that_was_not_closed() -> None:
-    before = len(helpers())
+def test_workers_end_with_an_environment_that_was_not_closed() -> None:
+    before = len(workers())
     envs = vector(6, threads=3)
     envs.reset(seed=0)
     envs.step(np.zeros(6, np.int64))
-    assert len(helpers()) == before + 2
+    assert len(workers()) == before + 2
     del envs
     gc.collect()  # which waits for nobody
-    assert eventually(lambda: len(helpers()) == before)
+    assert eventually(lambda: len(workers()) == before)
 
 
 def test_no_more_threads_than_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(episodes, "num_cpus", lambda: 2)
     envs = vector(6, threads=500)
-    before = len(helpers())
+    before = len(workers())
     envs.reset(seed=0)
     envs.step(np.zeros(6, np.int64))
-    assert len(helpers()) == before + 1
+    assert len(workers()) == before + 1
     envs.close()
 
 
@@ -146,57 +131,57 @@ def test_closing_waits_for_no_step_of_another_thread() -> None:
     envs.close()
 
 
-@pytest.mark.parametrize("looks", [1, 40_000])
-def test_a_collection_waits_for_nobody(looks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("spins", [1, 40_000])
+def test_a_collection_waits_for_nobody(spins: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may run while a lock is held that an ending thread needs, as here."""
-    monkeypatch.setattr(crew, "LOOKS", looks)
+    monkeypatch.setattr(worker_pool, "SPINS", spins)
     for k in range(20):
         envs = vector(6, threads=3)
         envs.reset(seed=0)
         envs.step(np.zeros(6, np.int64))
-        mine = crew_of(envs)._helpers
+        mine = pool_of(envs)._workers
         time.sleep(1e-4 * k)
         with threading._active_limbo_lock:  # type: ignore[attr-defined]
             del envs
             gc.collect()
-        for helper in mine:
-            helper.join()
+        for worker in mine:
+            worker.join()
 
 
-def test_a_closed_crew_starts_anew_and_closes_again() -> None:
-    before = len(helpers())
+def test_a_closed_pool_starts_anew_and_closes_again() -> None:
+    before = len(workers())
     envs = vector(6, threads=2)
     envs.reset(seed=0)
     for _ in range(3):
         envs.step(np.zeros(6, np.int64))
-        assert len(helpers()) == before + 1
+        assert len(workers()) == before + 1
         envs.close()
         envs.close()
-        assert len(helpers()) == before
+        assert len(workers()) == before
 
 
-@pytest.mark.parametrize("place", ["_send_all_home", "join"])
+@pytest.mark.parametrize("place", ["_stop_all", "join"])
 def test_an_interrupt_while_closing_can_be_made_good(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     envs = vector(6, threads=3)
     envs.reset(seed=0)
     envs.step(np.zeros(6, np.int64))
-    mine = crew_of(envs)._helpers
+    mine = pool_of(envs)._workers
 
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 
-    for helper in mine:
-        monkeypatch.setattr(helper, place, interrupted)
+    for worker in mine:
+        monkeypatch.setattr(worker, place, interrupted)
     with pytest.raises(KeyboardInterrupt):
         envs.close()
     monkeypatch.undo()
     envs.close()
-    assert not any(helper.is_alive() for helper in mine)
+    assert not any(worker.is_alive() for worker in mine)
 
 
-def test_a_helper_that_never_started_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_never_started_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """As an interrupt in `Thread.start` leaves it."""
     envs = vector(6, threads=3)
     envs.reset(seed=0)
@@ -204,11 +189,11 @@ def test_a_helper_that_never_started_holds_nobody_up(monkeypatch: pytest.MonkeyP
     def interrupted(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Helper, "start", interrupted)
+    monkeypatch.setattr(Worker, "start", interrupted)
     with pytest.raises(KeyboardInterrupt):
         envs.step(np.zeros(6, np.int64))
     monkeypatch.undo()
-    idle = Helper(1, lambda: None, lambda: None)
+    idle = Worker(1, lambda: None, lambda: None)
     idle.end()
     envs.step(np.zeros(6, np.int64))
     envs.close()
@@ -217,14 +202,14 @@ def test_a_helper_that_never_started_holds_nobody_up(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     "meanwhile",
     [
-        "",  # helpers still look
+        "",  # workers still look
         "time.sleep(0.1)",  # they sleep
         # Another thread goes on stepping.
         "threading.Thread(target=lambda: [envs.step(actions) for _ in iter(int, 1)], daemon=True)"
         ".start(); time.sleep(0.3)",
     ],
 )
-def test_an_interpreter_ends_whatever_its_helpers_do(meanwhile: str) -> None:
+def test_an_interpreter_ends_whatever_its_workers_do(meanwhile: str) -> None:
     code = (
         "import threading, time, gymnasium, numpy as np\n"
         "envs = gymnasium.make_vec('prema_gym:PremaNPU-v0', num_envs=8, threads=2, slots=8)\n"
@@ -240,18 +225,23 @@ def test_an_interpreter_ends_whatever_its_helpers_do(meanwhile: str) -> None:
         assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 
-def test_the_job_is_known_by_its_types() -> None:
-    """What a helper is started with has the types of every job, and nothing in it."""
+def test_the_job_is_known_by_its_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a worker is started with has the types of every job, and nothing in it."""
     envs = vector(6, threads=2)
     envs.reset(seed=0)
-    ledger = envs._episodes.ledger
-    seen: list[Any] = []
-    original = ledger._play_together
-    ledger._play_together = lambda job: (seen.append(job), original(job))[1]  # type: ignore[method-assign, func-returns-value]
+    seen: list[Job] = []
+    play = WorkerPool.play
+
+    def noted(pool: WorkerPool[Job], job: Job) -> int:
+        seen.append(job)
+        return play(pool, job)
+
+    monkeypatch.setattr(WorkerPool, "play", noted)
     envs.step(np.zeros(6, np.int64))
     envs.close()
     job = seen[0]
-    hollow = crew._hollow(job)
-    assert numba.typeof(hollow) == numba.typeof(job)
-    assert hollow.state.observation.size == 0
+    empty = worker_pool.without_data(job)
+    typeof: Any = numba.typeof
+    assert typeof(empty) == typeof(job)
+    assert empty.state.observation.size == 0
     assert SETTINGS["slots"] == job.state.observation.shape[1]

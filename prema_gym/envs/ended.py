@@ -1,0 +1,65 @@
+"""What became of episodes that ended? Their task records and metrics, as plain arrays.
+
+Sub-environments are reset as their episodes end, so what is to be reported is taken out first: a
+few rows of the simulator's records. Metrics are computed by the same code as ``prema-gym
+evaluate``.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prema_gym.evaluation.play import outcomes_of
+from prema_gym.metrics import FloatArray, IntArray, values_of
+from prema_gym.simulator.state import ENV_DTYPE, TASK_DTYPE, TASK_INPUTS, TASK_RECORDS, TRUNCATED
+from prema_gym.workloads.catalog import Catalog
+
+RECORD_FIELDS = (*TASK_INPUTS, *TASK_RECORDS)
+"""Columns of ``info["tasks"]``, all int64: what came in, then what happened."""
+
+
+class EndedEpisodes:
+    """K episodes that ended: a simulator's records of them, copied; reads like the simulator.
+
+    Args:
+        catalog: The compiled scenario.
+        tasks: int64 (K, N, …), the words of task records.
+        env: int64 (K, …), the words of clocks and counters.
+    """
+
+    def __init__(self, catalog: Catalog, tasks: IntArray, env: IntArray) -> None:
+        self.catalog = catalog
+        self._words = tasks, env
+
+    @cached_property
+    def tasks(self) -> NDArray[np.void]:
+        """Task records (K, N) (``state.TASK_DTYPE``)."""
+        return self._words[0].view(TASK_DTYPE)[..., 0]
+
+    @cached_property
+    def env(self) -> NDArray[np.void]:
+        """Clock and counters (K,) (``state.ENV_DTYPE``)."""
+        return self._words[1].view(ENV_DTYPE)[..., 0]
+
+    @property
+    def task_present(self) -> NDArray[np.bool_]:
+        """True at (k, i) where workload k has a task i, bool (K, N)."""
+        return np.asarray(np.arange(self.tasks.shape[1]) < self.env["num_tasks"][:, None])
+
+    @property
+    def truncated(self) -> NDArray[np.bool_]:
+        """True where a limit was reached with tasks unfinished, bool (K,)."""
+        return np.asarray(self.env["status"] == TRUNCATED)
+
+    def metrics(self) -> dict[str, FloatArray]:
+        """Every metric of every row: name → float64 (K,)."""
+        return values_of(outcomes_of(self))
+
+    def task_arrays(self) -> dict[str, IntArray]:
+        """Every task record: name → int64 (K, most tasks of a row), 0 where there is no task."""
+        present = self.task_present[:, : int(self.env["num_tasks"].max())]
+        width = present.shape[1]
+        return {name: np.where(present, self.tasks[name][:, :width], 0) for name in RECORD_FIELDS}
