@@ -168,7 +168,7 @@ def test_killing_without_the_running_task_as_candidate_is_refused() -> None:
 
 @pytest.mark.parametrize("levels", [(), (0, 1), (3, 1), (1, 1), (1, float("inf")), (float("nan"),)])
 def test_levels_must_be_positive_finite_and_rising(levels: tuple[float, ...]) -> None:
-    with pytest.raises(ConfigError, match="levels must be positive, finite and rising"):
+    with pytest.raises(ConfigError, match="levels must be rising numbers above 0"):
         Prema(levels=levels)
 
 

@@ -110,7 +110,7 @@ def test_the_name_carries_what_differs_from_the_defaults_and_makes_the_same_agai
         ),
         ("np-prema:levels=1/x", "must be numbers separated by /, got '1/x'"),
         ("random:seed=1.5", "must be an integer, got '1.5'"),
-        ("np-prema:shortest_by=size", "unknown length 'size' in shortest_by"),
+        ("np-prema:shortest_by=size", "unknown shortest_by 'size'"),
     ],
 )
 def test_a_bad_parameter_is_refused_in_one_line(name: str, message: str) -> None:

@@ -610,9 +610,9 @@ def test_errors_name_the_limit_and_the_mistake() -> None:
     for target in (0, -1.0, math.nan, math.inf):
         with pytest.raises(ConfigError, match="target must be"):
             optimum([0], [1], "sla_violation", target=target)
-    with pytest.raises(ConfigError, match="machines must be >= 1"):
+    with pytest.raises(ConfigError, match="machines must be a whole number of at least 1"):
         lp_bound([0], [1], None, 0)
-    with pytest.raises(ConfigError, match="threads must be >= 1"):
+    with pytest.raises(ConfigError, match="threads must be a whole number of at least 1"):
         optimum_batch([[0]], [[1]], threads=0)
 
 
