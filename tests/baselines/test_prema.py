@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from prema_gym.baselines.prema import Prema
@@ -12,13 +14,13 @@ from prema_gym.errors import ConfigError, UnknownNameError
 from tests.baselines.tables import Row, running, table, task
 
 
-def _act(name: str, *rows: Row | None, **parameters: object) -> int:
+def _act(name: str, *rows: Row | None, **parameters: Any) -> int:
     return int(baselines.make(name, **parameters).predict(table(*rows))[0])
 
 
-def _candidates(*rows: Row | None, **parameters: object) -> list[bool]:
+def _candidates(*rows: Row | None, **parameters: Any) -> list[bool]:
     tables = Table(table(*rows)[np.newaxis])
-    return Prema(**parameters).candidates(tables)[:, 0].tolist()  # type: ignore[arg-type]
+    return list(Prema(**parameters).candidates(tables)[:, 0].tolist())
 
 
 @pytest.mark.parametrize(
