@@ -6,7 +6,6 @@ apart: a late task simply has a negative one.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,7 @@ from prema_gym.baselines.measures import hopeful, soonest, time_left
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.table import Table
 
-from prema_gym.errors import ConfigError
+from prema_gym.checks import declared, number
 from prema_gym.simulator.observation import PREEMPT_MS, RESTORE_MS, SLACK_MS
 
 
@@ -67,22 +66,13 @@ class LeastSlackTime(Ordering):
             and saving, then restoring the newcomer. Default 2: as long again is spent to come back.
     """
 
-    delta: float = 2.0
+    delta: float = declared(2.0, number(0.0), help="hysteresis in costs of the switch")
 
     sentence = (
         "Run the task with the least slack (deadline - now - remaining), the running one unless "
         "its slack is more than `delta` times the cost of the switch above the least"
     )
     source = "textbook; the hysteresis is the usual remedy against swapping at equal slack"
-
-    def __post_init__(self) -> None:
-        """Check the parameter.
-
-        Raises:
-            ConfigError: ``delta`` is negative or not finite.
-        """
-        if not (math.isfinite(self.delta) and self.delta >= 0):
-            raise ConfigError(f"delta must be finite and at least 0, got {self.delta}")
 
     def choose(self, table: Table) -> NDArray[np.int64]:
         """Slot of the least slack, or of the running task if that is not worth a switch."""

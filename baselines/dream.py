@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,7 @@ from prema_gym.baselines.measures import exact, time_left
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.table import Table
 
-from prema_gym.errors import ConfigError
+from prema_gym.checks import declared, number
 from prema_gym.simulator.observation import NEXT_LAYER_MS, REMAINING_MS, SINCE_RUN_MS
 
 
@@ -30,7 +29,7 @@ class Dream(Ordering):
         alpha: α, between 0 and 2 in the paper, which tunes it as it goes. Default 1, its middle.
     """
 
-    alpha: float = 1.0
+    alpha: float = declared(1.0, number(0.0), help="weight of starvation")
 
     sentence = (
         "Run the task with the highest urgency min(R/(d - t), 1), 1 once late, plus `alpha` times "
@@ -38,15 +37,6 @@ class Dream(Ordering):
         "reduction of DREAM's MapScore"
     )
     source = "Kim et al., ASPLOS 2023 (arXiv 2212.03414)"
-
-    def __post_init__(self) -> None:
-        """Check the parameters.
-
-        Raises:
-            ConfigError: ``alpha`` is negative or not finite.
-        """
-        if not (math.isfinite(self.alpha) and self.alpha >= 0):
-            raise ConfigError(f"alpha must be finite and at least 0, got {self.alpha}")
 
     def choose(self, table: Table) -> NDArray[np.int64]:
         """Slot of the highest score."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,7 @@ from prema_gym.baselines.measures import estimate, exact
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.table import Table
 
-from prema_gym.errors import ConfigError
+from prema_gym.checks import declared, number
 from prema_gym.simulator.observation import REMAINING_MS, SINCE_RUN_MS, SLACK_MS
 
 
@@ -29,22 +28,13 @@ class Dysta(Ordering):
         beta: β. Default 0.01, as published.
     """
 
-    beta: float = 0.01
+    beta: float = declared(0.01, number(0.0), help="weight of room and of time without running")
 
     sentence = (
         "Run the task with the least R + `beta`·(max(0, slack) + L/(E·Q)), where L is its time "
         "since it last ran and Q the number of tasks; one-NPU reduction of Dysta without sparsity"
     )
     source = "Fan et al., MICRO 2023 (arXiv 2310.11096)"
-
-    def __post_init__(self) -> None:
-        """Check the parameter.
-
-        Raises:
-            ConfigError: ``beta`` is negative or not finite.
-        """
-        if not (math.isfinite(self.beta) and self.beta >= 0):
-            raise ConfigError(f"beta must be finite and at least 0, got {self.beta}")
 
     def choose(self, table: Table) -> NDArray[np.int64]:
         """Slot of the least score."""

@@ -22,6 +22,7 @@ from prema_gym.baselines.policy import State
 from prema_gym.baselines.preemption import Static, displace
 from prema_gym.baselines.table import Table
 
+from prema_gym.checks import declared, number
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import (
     EXECUTED_MS,
@@ -81,27 +82,14 @@ class CompletelyFair(FairShare):
             is served soon. Default: also one quantum, so its start alone displaces nobody.
     """
 
-    granularity_ms: float = 0.25
-    latency_ms: float = 0.25
+    granularity_ms: float = declared(0.25, number(0.0), unit="ms", help="lead that is allowed")
+    latency_ms: float = declared(0.25, number(0.0), unit="ms", help="twice a newcomer's head start")
 
     sentence = (
         "Run the task of the least virtual run time (run time / priority), the running one unless "
         "it is ahead of that by more than `granularity_ms`"
     )
     source = "the idea of Linux's Completely Fair Scheduler (2007), without groups and sleepers"
-
-    def __post_init__(self) -> None:
-        """Check the parameters.
-
-        Raises:
-            ConfigError: One is negative or not finite.
-        """
-        for name, value in (
-            ("granularity_ms", self.granularity_ms),
-            ("latency_ms", self.latency_ms),
-        ):
-            if not (np.isfinite(value) and value >= 0):
-                raise ConfigError(f"{name} must be finite and at least 0, got {value}")
 
     def choose_by(self, table: Table, passed: NDArray[np.float32]) -> NDArray[np.int64]:
         """Slot of the least virtual run time, or of the running task if it is hardly ahead."""

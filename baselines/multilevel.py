@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +9,10 @@ from numpy.typing import NDArray
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.table import Table
 
-from prema_gym.errors import ConfigError
+from prema_gym.checks import declared, positive, whole
 from prema_gym.simulator.observation import EXECUTED_MS, QUANTUM_LEFT_MS, SINCE_RUN_MS
+
+_MOST_LEVELS = 32  # slices double: the 32nd would be 2^31 of the first, longer than any run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,27 +35,15 @@ class MultiLevelFeedback(Ordering):
             every second).
     """
 
-    levels: int = 8
-    slice_ms: float = 0.25
-    boost_ms: float = 12.5
+    levels: int = declared(8, whole(1, _MOST_LEVELS), help="number of levels")
+    slice_ms: float = declared(0.25, positive(), unit="ms", help="work on the highest level")
+    boost_ms: float = declared(12.5, positive(), unit="ms", help="wait that lifts to the top")
 
     sentence = (
         "Run for a quantum each the tasks of the highest level; a task sinks by one after "
         "`slice_ms`·2^level of work and counts as the top when unserved for `boost_ms`"
     )
     source = "Corbato et al., CTSS, 1962; Arpaci-Dusseau, Operating Systems, ch. 8 (Solaris)"
-
-    def __post_init__(self) -> None:
-        """Check the parameters.
-
-        Raises:
-            ConfigError: Fewer than 1 or more than 32 levels, or a time that is not positive.
-        """
-        if not 1 <= self.levels <= _MOST_LEVELS:
-            raise ConfigError(f"levels must be 1 to {_MOST_LEVELS}, got {self.levels}")
-        for name, value in (("slice_ms", self.slice_ms), ("boost_ms", self.boost_ms)):
-            if not (math.isfinite(value) and value > 0):
-                raise ConfigError(f"{name} must be finite and above 0, got {value}")
 
     def choose(self, table: Table) -> NDArray[np.int64]:
         """Slot of the running task, or of the longest unserved on the highest level."""
@@ -74,6 +63,3 @@ class MultiLevelFeedback(Ordering):
     def settles(self) -> bool:
         """No: the lowest level goes round robin."""
         return False
-
-
-_MOST_LEVELS = 32  # slices double: the 32nd would be 2^31 of the first, longer than any run

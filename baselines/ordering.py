@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from prema_gym.baselines.table import Table
 
+from prema_gym.checks import check_fields
+
 
 @dataclass(frozen=True, kw_only=True)
 class Ordering(ABC):
@@ -24,6 +26,14 @@ class Ordering(ABC):
     """The rule in words, the first half of the sentence that a listing shows."""
     source: ClassVar[str]
     """Where the rule comes from."""
+
+    def __post_init__(self) -> None:
+        """Hold the parameters to what they declare.
+
+        Raises:
+            ConfigError: A value that is not allowed.
+        """
+        check_fields(self)
 
     @abstractmethod
     def choose(self, table: Table) -> NDArray[np.int64]:

@@ -7,7 +7,6 @@ it. Source: Choi & Rhu, "PREMA", HPCA 2020, Algorithm 2.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,11 +15,21 @@ from numpy.typing import NDArray
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.table import Table
 
-from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.checks import Constraint, declared, list_of, one_of, positive, truth
 from prema_gym.simulator.observation import ESTIMATED_MS, ORDER, REMAINING_MS, TOKEN
 
 # What "shortest" may be measured by, and the column that holds it.
 SHORTEST_BY = {"remaining": REMAINING_MS, "estimate": ESTIMATED_MS}
+
+
+def _rising(value: object) -> tuple[float, ...]:
+    levels: tuple[float, ...] = list_of(positive()).accept(value)
+    if any(a >= b for a, b in pairwise(levels)):
+        raise ValueError
+    return levels
+
+
+_LEVELS = Constraint("rising numbers above 0", _rising)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,21 +46,9 @@ class TokenOrdering(Ordering):
             while it runs. Default yes: without it every wake-up asks for a switch.
     """
 
-    levels: tuple[float, ...] = (1.0, 3.0, 9.0)
-    strict: bool = False
-    runner_is_candidate: bool = True
-
-    def __post_init__(self) -> None:
-        """Check the levels.
-
-        Raises:
-            ConfigError: There is none, or they do not rise from above 0 to a finite value.
-        """
-        bounded = (0.0, *self.levels, math.inf)
-        rising = all(a < b for a, b in pairwise(bounded))
-        if not self.levels or not rising:
-            given = "/".join(f"{level:g}" for level in self.levels)
-            raise ConfigError(f"levels must be positive, finite and rising, got {given or 'none'}")
+    levels: tuple[float, ...] = declared((1.0, 3.0, 9.0), _LEVELS, help="tokens a task can need")
+    strict: bool = declared(False, truth(), help="a candidate must exceed the threshold")
+    runner_is_candidate: bool = declared(True, truth(), help="the running task competes")
 
     def candidates(self, table: Table) -> NDArray[np.bool_]:
         """Slots whose task has enough tokens, bool (slots, envs).
@@ -100,21 +97,12 @@ class Prema(TokenOrdering):
             ``estimate``, the whole estimated time.
     """
 
-    shortest_by: str = "remaining"
+    shortest_by: str = declared(
+        "remaining", one_of("shortest_by", SHORTEST_BY), help="what the shortest is measured by"
+    )
 
     sentence = "Run the candidate (token at or above the threshold) with the least time remaining"
     source = "Choi & Rhu, HPCA 2020, Algorithm 2"
-
-    def __post_init__(self) -> None:
-        """Check the parameters.
-
-        Raises:
-            ConfigError: See :class:`TokenOrdering`.
-            UnknownNameError: ``shortest_by`` names no known length.
-        """
-        super().__post_init__()
-        if self.shortest_by not in SHORTEST_BY:
-            raise UnknownNameError("length", self.shortest_by, SHORTEST_BY, "shortest_by")
 
     def choose(self, table: Table) -> NDArray[np.int64]:
         """Slot of the shortest candidate."""

@@ -15,6 +15,7 @@ from prema_gym.baselines.measures import exact, wait_ratio
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.table import Table
 
+from prema_gym.checks import declared, truth
 from prema_gym.simulator.observation import ESTIMATED_MS, PRIORITY, REMAINING_MS
 
 
@@ -61,7 +62,7 @@ class LeastER(Ordering):
         by_priority: Weigh by priority as well: least E·R/π, for priority-weighted ANTT.
     """
 
-    by_priority: bool = False
+    by_priority: bool = declared(False, truth(), help="weigh by priority as well")
 
     sentence = "Run the task with the least E·R, estimated time times time remaining"
     source = "textbook (WSRPT with weight 1/E); the weighing of Algorithm 3 as an order"
@@ -85,7 +86,7 @@ class HighestResponseRatioNext(Ordering):
         by_priority: Multiply the ratio by the priority weight.
     """
 
-    by_priority: bool = False
+    by_priority: bool = declared(False, truth(), help="weigh by priority as well")
 
     sentence = "Run the task with the highest response ratio, (waited + estimated) / estimated"
     source = "Brinch Hansen, IFIP Congress 1971; textbook"

@@ -17,12 +17,12 @@ from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.policy import Policy
 from prema_gym.baselines.table import Table
 
-from prema_gym.errors import ConfigError
+from prema_gym.checks import declared, whole
 from prema_gym.simulator.observation import AGE_MS, ORDER, REMAINING_MS, TOKEN
 
 # Order makes the rows of a table distinct, age separates moments, the others workloads.
 _HASHED = (ORDER, AGE_MS, REMAINING_MS, TOKEN)
-_SEED_LIMIT = 2**64  # the hash is 64 bits wide
+_LARGEST_SEED = 2**64 - 1  # the hash is 64 bits wide
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,19 +33,10 @@ class Uniform(Ordering):
         seed: Which of the 2^64 random policies this is.
     """
 
-    seed: int = 0
+    seed: int = declared(0, whole(0, _LARGEST_SEED), help="which of the random policies")
 
     sentence = "Take any legal action, all equally likely"
     source = "ours: the floor under every comparison"
-
-    def __post_init__(self) -> None:
-        """Check the seed.
-
-        Raises:
-            ConfigError: It is not in 0 … 2^64 − 1.
-        """
-        if not 0 <= self.seed < _SEED_LIMIT:
-            raise ConfigError(f"seed must be 0 to 2^64 - 1, got {self.seed}")
 
     def choose(self, table: Table) -> NDArray[np.int64]:
         """Slot of a task drawn uniformly."""

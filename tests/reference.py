@@ -30,20 +30,43 @@ CHECKPOINT, KILL, DRAIN = "checkpoint", "kill", "drain"
 
 
 class Machine(Protocol):
-    """The fields of ``NPUConfig`` that are read here."""
+    """The fields of ``NPUConfig`` that are read here; read, so that it may be frozen."""
 
-    array_rows: int
-    array_cols: int
-    accumulator_rows: int
-    vector_lanes: int
-    clock_hz: int
-    ubuf_bytes: int
-    dram_bytes: int
-    dram_bytes_per_s: float
-    dram_latency_cycles: int
-    host_link_bytes_per_s: float
-    element_bytes: int
-    accumulator_bytes: int
+    @property
+    def array_rows(self) -> int: ...
+
+    @property
+    def array_cols(self) -> int: ...
+
+    @property
+    def accumulator_rows(self) -> int: ...
+
+    @property
+    def vector_lanes(self) -> int: ...
+
+    @property
+    def clock_hz(self) -> int: ...
+
+    @property
+    def ubuf_bytes(self) -> int: ...
+
+    @property
+    def dram_bytes(self) -> int: ...
+
+    @property
+    def dram_bytes_per_s(self) -> float: ...
+
+    @property
+    def dram_latency_cycles(self) -> int: ...
+
+    @property
+    def host_link_bytes_per_s(self) -> float: ...
+
+    @property
+    def element_bytes(self) -> int: ...
+
+    @property
+    def accumulator_bytes(self) -> int: ...
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -189,8 +212,10 @@ def layer_tiles(machine: Machine, works: Iterable[Gemm | VectorWork]) -> list[Ti
     """The tiles of one layer; its first one also waits for its own load, which nothing hides."""
     tiles: list[Tile] = []
     for work in works:
-        make = gemm_tiles if isinstance(work, Gemm) else vector_tiles
-        tiles += make(machine, work)
+        if isinstance(work, Gemm):
+            tiles += gemm_tiles(machine, work)
+        else:
+            tiles += vector_tiles(machine, work)
     marked = []
     for position, tile in enumerate(tiles):
         first, last = position == 0, position == len(tiles) - 1
@@ -526,9 +551,9 @@ class ReferenceSimulator:
                 instead = self.running if self.running is not None else self._ranked()[0]
                 action = self.table.index(instead)
         mechanism, slot = divmod(action, len(self.table))
-        target = self.table[slot]
-        assert target is not None
-        return self._decide(target, self.mechanisms[mechanism])
+        named = self.table[slot]
+        assert named is not None
+        return self._decide(named, self.mechanisms[mechanism])
 
     def _at_limit(self) -> bool:
         if self.counters.decisions == self.max_decisions:

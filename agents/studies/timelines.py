@@ -18,7 +18,7 @@ from prema_gym.errors import PremaError
 from prema_gym.evaluation.play import Decider, mechanisms_of, run_policy
 from prema_gym.files import write_atomically
 from prema_gym.metrics import Outcomes
-from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator import Mechanism, Simulator
 from prema_gym.views.episode import view
 from prema_gym.views.gantt import draw_gantt, new_figure
 from prema_gym.workloads import scenarios
@@ -74,7 +74,7 @@ def main() -> None:
                 f"{value:.2f}(π{weight})"
                 for value, weight in zip(outcomes.ntt[0], outcomes.priority[0], strict=True)
             )
-            checkpoints = int(np.sum(outcomes.checkpoints))
+            checkpoints = int(np.sum(outcomes.preemptions[:, Mechanism.CHECKPOINT]))
             print(f"{path}: {checkpoints} checkpoints; NTT (priority) {ntt}")
     except PremaError as error:
         sys.exit(f"error: {error}")

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from prema_gym.bounds.inputs import MAX_CYCLES, check_times, integer_array, weights
 from prema_gym.bounds.objectives import Objective, get_objective
 from prema_gym.bounds.recursion import Result, Tasks, solve_rows
+from prema_gym.checks import Constraint, optional, whole
 from prema_gym.compiled.cpus import num_cpus
 from prema_gym.errors import ConfigError, WorkloadError
 
@@ -84,10 +86,9 @@ def optimum(
     | tardiness | sum of w·max(0, C − d) [cycles] | weight, deadline (needed) |
     | worst_ntt | largest NTT | |
 
-    Switches are free and the future is known, so no policy does better. Values made of whole
-    numbers (misses, shares, completions and tardiness with whole weights) are exact; the others
-    are right to a few roundings. Ties: among last tasks of equal cost the latest to arrive, then
-    the highest index, goes last.
+    Values made of whole numbers (misses, shares, completions and tardiness with whole weights) are
+    exact; the others are right to a few roundings. Ties: among last tasks of equal cost the latest
+    to arrive, then the highest index, goes last.
 
     Args:
         arrival: Integers (num_tasks,) [cycles, >= 0], in any order, at most ``MAX_TASKS``.
@@ -102,8 +103,7 @@ def optimum(
         The value, an order that attains it, and its completion times.
 
     Raises:
-        ConfigError: if there are too many tasks, the objective is unknown, or an argument is
-            missing or of no use to it.
+        ConfigError: if there are too many tasks or an argument is unknown, missing or of no use.
         WorkloadError: if the arrays are not a set of tasks.
     """
     shape = np.shape(arrival)
@@ -113,8 +113,8 @@ def optimum(
         _one_row(arrival),
         _one_row(isolated),
         objective,
-        weight=None if weight is None else _one_row(weight),
-        deadline=None if deadline is None else _one_row(deadline),
+        weight=_one_row(weight),
+        deadline=_one_row(deadline),
         target=target,
         threads=1,
     )
@@ -126,8 +126,12 @@ def optimum(
     )
 
 
-def _one_row(values: ArrayLike) -> NDArray[np.generic]:
-    return np.asarray(values)[np.newaxis]
+@overload
+def _one_row(values: None) -> None: ...
+@overload
+def _one_row(values: ArrayLike) -> NDArray[np.generic]: ...
+def _one_row(values: ArrayLike | None) -> NDArray[np.generic] | None:
+    return None if values is None else np.asarray(values)[np.newaxis]
 
 
 def optimum_batch(
@@ -162,8 +166,7 @@ def optimum_batch(
     """
     goal = get_objective(objective)
     _check_arguments(goal, {"weight": weight, "deadline": deadline, "target": target})
-    if threads is not None and threads < 1:
-        raise ConfigError(f"threads must be >= 1, got {threads}")
+    threads = optional(whole()).check("threads", threads)
     tasks = _tasks(arrival, isolated, num_tasks, weight, deadline, target)
     result = Result(
         total=np.empty(len(tasks.num_tasks)),
@@ -229,16 +232,21 @@ def _tasks(
     return Tasks(count, arrival_cycles, isolated_cycles, weights(weight, shape, real), due)
 
 
+def _fraction(value: object) -> Fraction:
+    exact = Fraction(str(value))
+    if exact <= 0:
+        raise ValueError
+    return exact
+
+
+_TARGET = Constraint("a finite number above 0", _fraction)
+
+
 def _target_deadline(
     arrival: NDArray[np.int64], isolated: NDArray[np.int64], target: float | Fraction
 ) -> NDArray[np.int64]:
     """Latest whole cycle at which NTT <= target, r + ⌊target·p⌋, at most MAX_CYCLES."""
-    try:
-        exact = Fraction(str(target))
-    except ValueError:
-        raise ConfigError(f"target must be a finite number, got {target!r}") from None
-    if exact <= 0:
-        raise ConfigError(f"target must be > 0, got {target}")
+    exact = _TARGET.check("target", target)
     # Python integers: numerator × p can exceed 64 bits.
     due = arrival + isolated.astype(object) * exact.numerator // exact.denominator
     return np.asarray(np.minimum(due, MAX_CYCLES), dtype=np.int64)

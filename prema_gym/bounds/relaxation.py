@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from prema_gym.bounds.inputs import MAX_CYCLES, task_times, weights
 from prema_gym.bounds.schedules import run_list
-from prema_gym.errors import ConfigError, WorkloadError
+from prema_gym.checks import whole
+from prema_gym.errors import WorkloadError
 
 
 def wspt_order(
@@ -44,8 +45,7 @@ def _earliest_flow(
 
     Counted from the arrival, so that late arrivals cost no digits.
     """
-    if machines < 1:
-        raise ConfigError(f"machines must be >= 1, got {machines}")
+    machines = whole().check("machines", machines)
     # One machine of speed m, with time counted in m-ths of a cycle, keeps everything whole.
     if machines * (float(arrival.max()) + float(isolated.sum(dtype=np.float64))) >= MAX_CYCLES:
         raise WorkloadError(f"times × machines ({machines}) must stay below 2**53 cycles")

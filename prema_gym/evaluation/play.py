@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from prema_gym.errors import ConfigError
 from prema_gym.hardware.energy import EnergyModel, energy_of_network, static_energy_mj
 from prema_gym.metrics import FloatArray, IntArray, Outcomes, sum_in_order
-from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, check_mechanisms
+from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, Mechanism, check_mechanisms
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.workload import WorkloadBatch
@@ -182,9 +182,7 @@ def outcomes_of(played: Played) -> Outcomes:
         killed_cycles=total("killed_cycles"),
         switching_cycles=env["switching_cycles"].copy(),
         idle_cycles=env["idle_cycles"].copy(),
-        checkpoints=total("checkpoints"),
-        kills=total("kills"),
-        drains=total("drains"),
+        preemptions=np.stack([total(mechanism.counter) for mechanism in Mechanism], axis=-1),
         host_moves=total("host_moves"),
         decisions=env["decisions"].copy(),
         illegal_actions=env["illegal_actions"].copy(),

@@ -28,6 +28,7 @@ from prema_gym.metrics.formulas import (
     times_better,
 )
 from prema_gym.metrics.outcomes import Outcomes
+from prema_gym.simulator.mechanisms import Mechanism
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +83,21 @@ _POOLED = (
     "; reported over the tasks of all workloads together, because the percentile of a handful of "
     "tasks is little more than their maximum"
 )
+
+
+def _preemptions(mechanism: Mechanism) -> Metric:
+    """How often tasks were preempted by one mechanism."""
+    return Metric(
+        name=mechanism.counter,
+        title=mechanism.heading,
+        table="detail",
+        unit="per workload",
+        better=None,
+        formula=f"preemptions by {mechanism.name}",
+        source="fidelity.md, Preemption",
+        values=lambda o: _float(o.preemptions[:, mechanism]),
+    )
+
 
 METRICS: tuple[Metric, ...] = (
     Metric(
@@ -251,36 +267,7 @@ METRICS: tuple[Metric, ...] = (
         source="docs/fidelity.md, per-operation energies",
         values=lambda o: o.energy_mj,
     ),
-    Metric(
-        name="checkpoints",
-        title="ckpts",
-        table="detail",
-        unit="per workload",
-        better=None,
-        formula="preemptions by CHECKPOINT",
-        source="fidelity.md, Preemption",
-        values=lambda o: _float(o.checkpoints),
-    ),
-    Metric(
-        name="kills",
-        title="kills",
-        table="detail",
-        unit="per workload",
-        better=None,
-        formula="preemptions by KILL",
-        source="fidelity.md, Preemption",
-        values=lambda o: _float(o.kills),
-    ),
-    Metric(
-        name="drains",
-        title="drains",
-        table="detail",
-        unit="per workload",
-        better=None,
-        formula="preemptions by DRAIN",
-        source="fidelity.md, Preemption",
-        values=lambda o: _float(o.drains),
-    ),
+    *map(_preemptions, Mechanism),
     Metric(
         name="host_moves",
         title="host moves",

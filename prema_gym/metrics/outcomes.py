@@ -25,9 +25,7 @@ class Outcomes:
         killed_cycles: int64 (W,), work thrown away by KILL.
         switching_cycles: int64 (W,), time spent saving and restoring contexts.
         idle_cycles: int64 (W,), time with no task in the system, also before the first arrival.
-        checkpoints: int64 (W,), preemptions by CHECKPOINT.
-        kills: int64 (W,), preemptions by KILL.
-        drains: int64 (W,), preemptions by DRAIN.
+        preemptions: int64 (W, mechanisms), how often each :class:`Mechanism` was used, by its code.
         host_moves: int64 (W,), contexts that had to be saved in host memory.
         decisions: int64 (W,), times the policy was asked.
         illegal_actions: int64 (W,), answers that were not allowed.
@@ -47,9 +45,7 @@ class Outcomes:
     killed_cycles: IntArray
     switching_cycles: IntArray
     idle_cycles: IntArray
-    checkpoints: IntArray
-    kills: IntArray
-    drains: IntArray
+    preemptions: IntArray
     host_moves: IntArray
     decisions: IntArray
     illegal_actions: IntArray

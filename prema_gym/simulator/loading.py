@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numba import literal_unroll
-
 from prema_gym.compiled.jit import inlined
 from prema_gym.compiled.straight import straight_line
 from prema_gym.hardware.layout import AT_END, ProfileTable
@@ -11,11 +9,17 @@ from prema_gym.hardware.locate import first_segment
 from prema_gym.simulator.clock import spend, take_arrivals
 from prema_gym.simulator.options import EngineOptions
 from prema_gym.simulator.rules import Record, layer_cycles, observe
-from prema_gym.simulator.state import ASKING, ENV_DTYPE, IDLE, NONE, TASK_INPUTS, State
+from prema_gym.simulator.state import (
+    ASKING,
+    ENV_DTYPE,
+    IDLE,
+    NONE,
+    TASK_INPUTS,
+    TASK_MOVING,
+    State,
+)
 from prema_gym.simulator.wakeups import play_on
 from prema_gym.workloads.workload import WorkloadArrays
-
-_ENV_FIELDS = ENV_DTYPE.names or ()
 
 # Task ``i`` of row ``k`` of a workload, into its record.
 _copy_inputs = straight_line(
@@ -24,6 +28,8 @@ _copy_inputs = straight_line(
     "task['{field}'] = workload.{field}[k, i]",
     TASK_INPUTS,
 )
+_zero_env = straight_line("zero_env", "env", "env['{field}'] = 0", ENV_DTYPE.names or ())
+_zero_task = straight_line("zero_task", "task", "task['{field}'] = 0", TASK_MOVING)
 
 
 @inlined
@@ -55,8 +61,7 @@ def _clear_env(state: State, b: int, num_tasks: int) -> None:
     """Set an environment to time 0 with nothing present."""
     env = state.env[b]
     state.slots[b, :] = NONE
-    for name in literal_unroll(_ENV_FIELDS):
-        env[name] = 0
+    _zero_env(env)
     env["status"] = ASKING
     env["num_tasks"] = num_tasks
     env["runner"] = NONE
@@ -66,23 +71,10 @@ def _clear_env(state: State, b: int, num_tasks: int) -> None:
 @inlined
 def _clear_task(task: Record, oracle: bool) -> None:
     """Reset what happened to a task, and fix what the scheduler is shown of it."""
+    _zero_task(task)
     task["first_run_cycles"] = NONE
     task["completion_cycles"] = NONE
-    task["executed_cycles"] = 0
-    task["killed_cycles"] = 0
-    task["dispatches"] = 0
-    task["checkpoints"] = 0
-    task["kills"] = 0
-    task["drains"] = 0
-    task["checkpoint_cycles"] = 0
-    task["restore_cycles"] = 0
-    task["host_moves"] = 0
     task["shown_cycles"] = task["isolated_cycles"] if oracle else task["estimated_cycles"]
-    task["token_waited_cycles"] = 0
     task["stopped_cycles"] = task["arrival_cycles"]
-    task["context_bytes"] = 0
-    task["resume_cycles"] = 0
-    task["order"] = 0
     task["segment"] = AT_END
-    task["on_host"] = 0
     task["token"] = task["priority"]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.compiled.cpus import CACHE_LINE
+from prema_gym.simulator.mechanisms import Mechanism
 from prema_gym.workloads.fields import TASK_FIELDS
 
 NONE = -1  # no task in a slot, no running slot, not yet happened
@@ -35,9 +36,8 @@ TASK_RECORDS = (
     "executed_cycles",  # useful progress; 0 again after a kill
     "killed_cycles",  # progress thrown away by kills
     "dispatches",  # times it was put on the NPU
-    "checkpoints",  # times it was preempted by CHECKPOINT
-    "kills",  # times it was preempted by KILL
-    "drains",  # 1 if it ended under a DRAIN decision
+    # Times it was preempted by each mechanism; a DRAIN counts where it ended under that decision.
+    *(mechanism.counter for mechanism in Mechanism),
     "checkpoint_cycles",  # time spent saving its context
     "restore_cycles",  # time spent restoring it
     "host_moves",  # saves that went over the host link
@@ -54,6 +54,9 @@ _TASK_INTERNALS = (
     "segment",  # where its next boundary was found last: a place to start looking
     "on_host",  # 1: the saved context lies in host memory
 )
+TASK_MOVING = (*TASK_RECORDS, *_TASK_INTERNALS, "token")
+"""What changes while a task is played: all but its inputs."""
+
 # Fields read at every wake-up stand first: a record's first two cache lines, of four.
 _FIRST_LINE = (
     "arrival_cycles",

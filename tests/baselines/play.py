@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from prema_gym import baselines
 from prema_gym.evaluation.play import Decider
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.profile import build_profile, stack_profiles
+from prema_gym.networks.network import Network
 from prema_gym.networks.work import VectorWork
 from prema_gym.simulator import SchedulerOptions, Simulator
 from prema_gym.workloads.workload import Workload, WorkloadBatch
@@ -94,7 +95,7 @@ def loaded(
     """A simulator at the first decision of ``tasks``."""
     config = _machine(costly)
     networks = [_network(task, costly) for task in tasks]
-    profiles = [build_profile(config, network, batch=1) for network in networks]
+    profiles = [build_profile(config, cast(Network, network), batch=1) for network in networks]
     isolated = [profile.total_cycles() for profile in profiles]
     assert isolated == [task.length for task in tasks]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -30,7 +32,7 @@ from tests.baselines.twin import BY_CHANCE, split
 TOKEN_POLICIES = [name for name in baselines.names() if name.endswith(("-token", "-prema"))]
 
 
-def _act(name: str, *rows: Row | None, **parameters: object) -> int:
+def _act(name: str, *rows: Row | None, **parameters: Any) -> int:
     return int(baselines.make(name, **parameters).predict(table(*rows))[0])
 
 

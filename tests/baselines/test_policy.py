@@ -22,10 +22,10 @@ def test_one_table_gives_a_scalar_array_and_a_batch_gives_one_action_each(
     tables = random_tables(seed=1, envs=5, slots=4)
     actions, _ = policy.predict(tables)
     assert isinstance(actions, np.ndarray)
-    assert (actions.shape, actions.dtype) == ((5,), np.int64)
+    assert (actions.shape, actions.dtype) == ((5,), np.dtype(np.int64))
     action, _ = policy.predict(tables[0])
     assert isinstance(action, np.ndarray)
-    assert (action.shape, action.dtype) == ((), np.int64)
+    assert (action.shape, action.dtype) == ((), np.dtype(np.int64))
     assert action == actions[0]
     assert 0 <= int(action) < 4  # natural layout: one mechanism
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from prema_gym.baselines.prema import Prema
@@ -12,13 +14,13 @@ from prema_gym.errors import ConfigError, UnknownNameError
 from tests.baselines.tables import Row, running, table, task
 
 
-def _act(name: str, *rows: Row | None, **parameters: object) -> int:
+def _act(name: str, *rows: Row | None, **parameters: Any) -> int:
     return int(baselines.make(name, **parameters).predict(table(*rows))[0])
 
 
-def _candidates(*rows: Row | None, **parameters: object) -> list[bool]:
+def _candidates(*rows: Row | None, **parameters: Any) -> list[bool]:
     tables = Table(table(*rows)[np.newaxis])
-    return Prema(**parameters).candidates(tables)[:, 0].tolist()  # type: ignore[arg-type]
+    return list(Prema(**parameters).candidates(tables)[:, 0].tolist())
 
 
 @pytest.mark.parametrize(
@@ -168,7 +170,7 @@ def test_killing_without_the_running_task_as_candidate_is_refused() -> None:
 
 @pytest.mark.parametrize("levels", [(), (0, 1), (3, 1), (1, 1), (1, float("inf")), (float("nan"),)])
 def test_levels_must_be_positive_finite_and_rising(levels: tuple[float, ...]) -> None:
-    with pytest.raises(ConfigError, match="levels must be positive, finite and rising"):
+    with pytest.raises(ConfigError, match="levels must be rising numbers above 0"):
         Prema(levels=levels)
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from prema_gym.baselines.registry import POLICIES
 
@@ -110,7 +112,7 @@ def test_the_name_carries_what_differs_from_the_defaults_and_makes_the_same_agai
         ),
         ("np-prema:levels=1/x", "must be numbers separated by /, got '1/x'"),
         ("random:seed=1.5", "must be an integer, got '1.5'"),
-        ("np-prema:shortest_by=size", "unknown length 'size' in shortest_by"),
+        ("np-prema:shortest_by=size", "unknown shortest_by 'size'"),
     ],
 )
 def test_a_bad_parameter_is_refused_in_one_line(name: str, message: str) -> None:
@@ -124,7 +126,7 @@ def test_a_bad_parameter_is_refused_in_one_line(name: str, message: str) -> None
     ("name", "parameter", "value"),
     [("random", "seed", True), ("random", "seed", 0.5), ("np-prema", "strict", 1)],
 )
-def test_a_value_of_another_type_is_refused(name: str, parameter: str, value: object) -> None:
+def test_a_value_of_another_type_is_refused(name: str, parameter: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=f"parameter '{parameter}' of policy '{name}' must be"):
         baselines.make(name, **{parameter: value})
 

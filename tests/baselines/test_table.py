@@ -11,7 +11,7 @@ from tests.baselines.tables import Row, running, table, task
 def _least(*rows: Row | None, score: list[float], among: list[bool] | None = None) -> list[int]:
     one = Table(table(*rows)[np.newaxis])
     mask = None if among is None else np.array(among)[:, np.newaxis]
-    return one.least(np.array(score)[:, np.newaxis], mask).tolist()
+    return list(one.least(np.array(score)[:, np.newaxis], mask).tolist())
 
 
 def test_least_takes_the_least_score_of_the_present_tasks() -> None:

@@ -68,5 +68,5 @@ def test_seeds_differ_and_repeat() -> None:
 
 @pytest.mark.parametrize("seed", [-1, 2**64])
 def test_a_seed_has_64_bits(seed: int) -> None:
-    with pytest.raises(ConfigError, match="seed must be 0 to"):
+    with pytest.raises(ConfigError, match="seed must be a whole number from 0 to"):
         baselines.make("random", seed=seed)

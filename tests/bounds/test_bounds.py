@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ EXAMPLE = Tasks([0, 1, 3, 4], [6, 2, 5, 6], [3, 1, 3, 9], [12, 5, 13, 16])
 TARGET = Fraction(5, 2)
 
 
-def arguments(objective: str, tasks: Tasks) -> dict[str, object]:
+def arguments(objective: str, tasks: Tasks) -> dict[str, Any]:
     """The optional arguments this objective takes."""
     every = {"weight": tasks.weight, "deadline": tasks.deadline, "target": TARGET}
     return {name: every[name] for name in OBJECTIVES[objective].uses}
@@ -58,7 +58,7 @@ def arguments(objective: str, tasks: Tasks) -> dict[str, object]:
 # --- Independent twins: what an objective is, how a rule plays, all schedules there are ----------
 
 
-def task_costs(tasks: Tasks, j: int, completion: int) -> dict[str, float]:
+def task_costs(tasks: Tasks, j: int, completion: int) -> dict[str, float | Fraction]:
     """Cost of one task under each objective, written from the definitions."""
     r, p, w, d = (column[j] for column in tasks)
     n = len(tasks.arrival)
@@ -203,7 +203,7 @@ def at_most(low: float, high: float) -> bool:
         ("worst_ntt", {}, 2.5),
     ],
 )
-def test_worked_example_optimum(objective: str, extra: dict[str, object], expected: float) -> None:
+def test_worked_example_optimum(objective: str, extra: dict[str, Any], expected: float) -> None:
     best = optimum(EXAMPLE.arrival, EXAMPLE.isolated, objective, **extra)
     assert best.value == pytest.approx(expected, rel=1e-15)
     assert best.objective == objective
@@ -321,7 +321,8 @@ def padded(workloads: list[Tasks], column: str, fill: int) -> np.ndarray:
 
 def best_of_all(workloads: list[Tasks], objective: str, threads: int = 2) -> np.ndarray:
     """Optimal values of a padded batch; the padding is absurd and must not matter."""
-    table = Tasks(*(padded(workloads, column, -(10**18)) for column in Tasks._fields))
+    columns: Any = (padded(workloads, column, -(10**18)) for column in Tasks._fields)
+    table = Tasks(*columns)
     return optimum_batch(
         table.arrival,
         table.isolated,
@@ -610,9 +611,9 @@ def test_errors_name_the_limit_and_the_mistake() -> None:
     for target in (0, -1.0, math.nan, math.inf):
         with pytest.raises(ConfigError, match="target must be"):
             optimum([0], [1], "sla_violation", target=target)
-    with pytest.raises(ConfigError, match="machines must be >= 1"):
+    with pytest.raises(ConfigError, match="machines must be a whole number of at least 1"):
         lp_bound([0], [1], None, 0)
-    with pytest.raises(ConfigError, match="threads must be >= 1"):
+    with pytest.raises(ConfigError, match="threads must be a whole number of at least 1"):
         optimum_batch([[0]], [[1]], threads=0)
 
 

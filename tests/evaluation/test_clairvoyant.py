@@ -13,7 +13,7 @@ from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.evaluation.clairvoyant import GOALS, Clairvoyant, best_values, names
 from prema_gym.evaluation.play import run_policy
 from prema_gym.metrics import Outcomes
-from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator import Mechanism, Simulator
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
@@ -133,7 +133,7 @@ def test_real_switches_are_paid_for() -> None:
     scenario = scenarios.get("paper")
     batch = sample_batch(compile_scenario(scenario), range(10))
     outcomes = _play(scenario, "antt", batch)
-    assert outcomes.checkpoints.sum() > 0
+    assert outcomes.preemptions[:, Mechanism.CHECKPOINT].sum() > 0
     assert outcomes.switching_cycles.sum() > 0
     assert outcomes.illegal_actions.sum() == outcomes.unfinished.sum() == 0
     assert (_value(outcomes, "antt") > best_values(batch, "antt")).any()

@@ -34,6 +34,7 @@ from prema_gym.simulator import (
     PRESENT,
     PRIORITY,
     RUNNING,
+    Mechanism,
     SchedulerOptions,
     Simulator,
 )
@@ -129,7 +130,7 @@ def test_fcfs_follows_the_lindley_recursion() -> None:
     assert outcomes.elapsed_cycles.tolist() == free.tolist()
     assert outcomes.unfinished.tolist() == [0] * 6
     assert not outcomes.truncated.any()
-    assert outcomes.checkpoints.tolist() == outcomes.kills.tolist() == [0] * 6
+    assert not outcomes.preemptions.any()
     assert outcomes.high_priority == 9
     assert outcomes.cycles_per_ms == 700_000
 
@@ -159,12 +160,12 @@ def test_a_policy_with_a_state_gets_it_back() -> None:
 def test_the_mechanism_reaches_the_simulator() -> None:
     batch = sample_batch(compile_scenario(TINY), range(6))
     checkpoint = run_policy(simulator(6), priority_first(), batch)
-    assert checkpoint.checkpoints.sum() > 0
-    assert checkpoint.kills.sum() == checkpoint.killed_cycles.sum() == 0
+    assert checkpoint.preemptions[:, Mechanism.CHECKPOINT].sum() > 0
+    assert checkpoint.preemptions[:, Mechanism.KILL].sum() == checkpoint.killed_cycles.sum() == 0
     kill = run_policy(simulator(6, mechanisms=("kill",)), priority_first("kill"), batch)
-    assert kill.kills.sum() > 0
+    assert kill.preemptions[:, Mechanism.KILL].sum() > 0
     assert kill.killed_cycles.sum() > 0
-    assert kill.checkpoints.sum() == 0
+    assert kill.preemptions[:, Mechanism.CHECKPOINT].sum() == 0
     assert kill.energy_mj.sum() > checkpoint.energy_mj.sum()
     with pytest.raises(ConfigError, match="build the simulator with the policy's"):
         run_policy(simulator(6), priority_first("kill"), batch)

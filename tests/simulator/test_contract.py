@@ -20,14 +20,16 @@ cycles), so all are compute bound. The first waits 4 + 6 cycles for its load. It
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from prema_gym.hardware.config import NPUConfig
+from prema_gym.networks.layers import Layer
 from prema_gym.networks.network import Phase
 from prema_gym.networks.work import Gemm, VectorWork
 from prema_gym.simulator import COLUMNS
@@ -49,7 +51,7 @@ pytestmark = pytest.mark.small
 
 def net(*layers: Gemm | VectorWork | Sequence[Gemm | VectorWork]) -> Net:
     """Layers of one work each, or of a sequence of works, run once."""
-    made = []
+    made: list[Layer] = []
     for number, layer in enumerate(layers):
         works = (layer,) if isinstance(layer, Gemm | VectorWork) else tuple(layer)
         made.append(Works(f"layer{number}", works))
@@ -69,7 +71,8 @@ def play(request: pytest.FixtureRequest) -> Play:
 def case(*tasks: Task | int, **options: Any) -> Case:
     """Tasks, or arrivals of tasks that run ONE, on MACHINE."""
     asked = tuple(Task(net=0, arrival=t) if isinstance(t, int) else t for t in tasks)
-    return Case(**({"config": MACHINE, "nets": (ONE,), "tasks": asked} | options))
+    settings: dict[str, Any] = {"config": MACHINE, "nets": (ONE,), "tasks": asked}
+    return Case(**(settings | options))
 
 
 def script(*actions: int) -> Policy:
@@ -101,9 +104,9 @@ def tiles(network: Net, *, output_length: int = 1) -> list[Tile]:
 
 
 def test_tiles_of_one() -> None:
-    inner = {"load_bytes": 96, "partial_bytes": 128}
-    last = {"load_bytes": 96, "output_bytes": 64}
-    layer = {"layer_cycles": 82, "layer_expected": 82}
+    inner: dict[str, Any] = {"load_bytes": 96, "partial_bytes": 128}
+    last: dict[str, Any] = {"load_bytes": 96, "output_bytes": 64}
+    layer: dict[str, Any] = {"layer_cycles": 82, "layer_expected": 82}
     assert tiles(ONE) == [
         Tile(cycles=28, starts_layer=True, **inner, **layer),
         Tile(cycles=18, **last, **layer),
@@ -339,13 +342,8 @@ def test_a_switch_at_a_boundary_takes_no_run(play: Play) -> None:
 
 def test_free_switching(play: Play) -> None:
     # No latency and infinite bandwidth: tiles of 18 cycles, every save and restore takes nothing.
-    free = NPUConfig(
-        **MACHINE.to_dict()
-        | {
-            "dram_latency_cycles": 0,
-            "dram_bytes_per_s": float("inf"),
-            "host_link_bytes_per_s": float("inf"),
-        }
+    free = replace(
+        MACHINE, dram_latency_cycles=0, dram_bytes_per_s=math.inf, host_link_bytes_per_s=math.inf
     )
     outcome = play(case(0, 20, config=free), script(1))
     assert outcome.timeline == [("run", 0, 0, 36), ("run", 1, 36, 108), ("run", 0, 108, 144)]
@@ -358,7 +356,7 @@ def test_free_switching(play: Play) -> None:
 
 def test_a_context_that_does_not_fit_goes_to_the_host(play: Play) -> None:
     # 128 B at 28 against 127 B of memory: save 4 + 32, restore 4 + 32 and 96 B from memory, 4 + 6.
-    small = NPUConfig(**MACHINE.to_dict() | {"dram_bytes": 127})
+    small = replace(MACHINE, dram_bytes=127)
     outcome = play(case(0, 10, config=small), script(1))
     assert shown(outcome, 0, 0)["preempt_ms"] == 18 + 36
     assert outcome.timeline == [
@@ -374,7 +372,7 @@ def test_memory_for_one_context_of_two(play: Play) -> None:
     # Task 2 runs 104–186. At 186 task 0 would restore in 18, task 1 in 36 + 10 cycles. Task 0 is
     # chosen and its restore frees the memory: 186–204. At 210 (task 3) it is switched off again: it
     # runs to 46 at 222 and saves 64 B there for 8 cycles, in memory.
-    small = NPUConfig(**MACHINE.to_dict() | {"dram_bytes": 128})
+    small = replace(MACHINE, dram_bytes=128)
     outcome = play(case(0, 10, 50, 210, config=small), script(1, 2, 0, 2))
     assert times(outcome)[:4] == [10, 50, 186, 210]
     assert shown(outcome, 1, 1)["preempt_ms"] == 18 + 36
@@ -391,7 +389,7 @@ def test_the_save_comes_before_the_restore_frees_memory(play: Play) -> None:
     # Task 0's 128 B fill the memory; task 1 is switched off for task 0 itself. When task 1 saves
     # (its own 128 B, at 68), task 0's context still lies there: task 1's goes to the host, 68–104,
     # then task 0 restores from memory for 18 cycles.
-    small = NPUConfig(**MACHINE.to_dict() | {"dram_bytes": 128})
+    small = replace(MACHINE, dram_bytes=128)
     outcome = play(case(0, 10, 50, config=small), script(1, 0))
     assert outcome.timeline[3:5] == [("checkpoint", 1, 68, 104), ("restore", 0, 104, 122)]
 

@@ -80,7 +80,7 @@ NETS = (
 
 
 @st.composite
-def cases(draw: st.DrawFn, **fixed: Any) -> Case:
+def cases(draw: st.DrawFn, /, **fixed: Any) -> Case:
     tasks = st.builds(
         Task,
         net=st.integers(0, len(NETS) - 1),
@@ -90,7 +90,7 @@ def cases(draw: st.DrawFn, **fixed: Any) -> Case:
         estimated=st.integers(1, 1_000),
     )
     drawn = draw(st.lists(tasks, min_size=1, max_size=7))
-    options = {
+    options: dict[str, Any] = {
         "config": replace(MACHINE, dram_bytes=draw(st.sampled_from([0, 130, 10_000]))),
         "nets": NETS,
         "tasks": tuple(sorted(drawn, key=lambda task: task.arrival)),
@@ -119,7 +119,7 @@ def picking(choices: Sequence[int]) -> Policy:
 
 
 def isolated(case: Case) -> list[int]:
-    return workload(case)[1].isolated_cycles.tolist()
+    return list(workload(case)[1].isolated_cycles.tolist())
 
 
 def turnarounds(outcome: Outcome) -> list[int]:
@@ -353,7 +353,7 @@ def test_labels_do_not_matter(case: Case, salt: int, random: Any) -> None:
     # All tasks arrive together, so that their index says nothing: relabelling them also permutes
     # the slots they take. Estimates are made different, so that the policy has no ties.
     tasks = [
-        replace(task, arrival=5, estimated=10 * task.estimated + index)
+        replace(task, arrival=5, estimated=10 * (task.estimated or 0) + index)
         for index, task in enumerate(case.tasks)
     ]
     order = list(range(len(tasks)))

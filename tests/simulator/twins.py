@@ -6,11 +6,11 @@ takes: tiles written out one by one, or segments. Nothing is translated from one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.layout import ProfileTable
 from prema_gym.hardware.profile import build_profile, stack_profiles
-from prema_gym.networks.network import Phase
+from prema_gym.networks.layers import Layer
+from prema_gym.networks.network import Network, Phase
+from prema_gym.networks.tensor import Tensor
 from prema_gym.networks.work import Gemm, VectorWork
 from prema_gym.simulator import (
     COLUMNS,
@@ -35,7 +37,7 @@ from prema_gym.workloads.workload import Workload, WorkloadBatch
 from tests.reference import Policy, ReferenceSimulator, TaskSpec, Tile, network_tiles
 
 # The engine's name of each task record, and the reference's.
-TASK_RECORDS = {
+TASK_RECORDS: dict[str, Callable[[Any], int]] = {
     "arrival_cycles": lambda task: task.spec.arrival,
     "first_run_cycles": lambda task: NONE if task.first_run is None else task.first_run,
     "completion_cycles": lambda task: NONE if task.completion is None else task.completion,
@@ -76,11 +78,18 @@ MACHINE = NPUConfig(
 
 
 @dataclass(frozen=True)
-class Works:
+class Works(Layer):
     """A layer given by its work items, whatever the batch."""
 
-    name: str
     works: tuple[Gemm | VectorWork, ...]
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return ()
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        return ()
 
     def work(self, batch: int) -> tuple[Gemm | VectorWork, ...]:
         return self.works
@@ -233,7 +242,8 @@ def _table(
     config: NPUConfig, nets: tuple[Net, ...], kinds: tuple[tuple[int, int], ...]
 ) -> tuple[ProfileTable, tuple[Any, ...]]:
     profiles = tuple(
-        build_profile(config, nets[net], batch=batch, expect=expected_layer) for net, batch in kinds
+        build_profile(config, cast(Network, nets[net]), batch=batch, expect=expected_layer)
+        for net, batch in kinds
     )
     return stack_profiles(config, profiles), profiles
 
