@@ -12,9 +12,9 @@ in all rounds: where other work shares the machine only the second says what one
 compared is measured in turns, and its ratio is the median over the turns.
 
 Wanted on one core: ≥ 3 M steps/s with 1 024 sub-environments of 8 slots, ≥ 4 × EnvPool's CartPole;
-the cost of a step from 64 to 8 192 of them within 2 ×; two threads ≥ 1.6 × one; one
-environment through ``gymnasium.make`` ≥ 60 000 steps/s; ``get_state`` and ``set_state`` < 20 µs;
-4 096 in less than 300 MB.
+the cost of a step from 64 to 8 192 of them within 2 ×; two threads ≥ 1.6 × one; one environment
+through ``gymnasium.make`` ≥ 60 000 steps/s; ``get_state`` and ``set_state`` < 20 µs; 4 096 in less
+than 300 MB.
 
 EnvPool is measured where it is installed (``pip install envpool``: some 700 MB, so no extra of this
 package asks for it).

@@ -11,8 +11,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from prema_gym.envs import infos
 from prema_gym.envs.episodes import Episodes
+from prema_gym.envs.infos import EPISODE_METRICS, REWARD_TERMS, TASKS, standing
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import RENDER_MODES, EnvSettings
 from prema_gym.envs.snapshots import EpisodesState
@@ -224,12 +224,12 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         transition, _, _, ended = episodes.step(self._action, restart=False)
         info = self._info()
         rises = transition.rise[:, 0].tolist()
-        info[infos.REWARD_TERMS] = dict(zip(episodes.ledger.names, rises, strict=True))
+        info[REWARD_TERMS] = dict(zip(episodes.ledger.names, rises, strict=True))
         if ended is not None:
-            info[infos.EPISODE_METRICS] = {
+            info[EPISODE_METRICS] = {
                 name: float(value[0]) for name, value in ended.metrics().items()
             }
-            info[infos.TASKS] = {name: value[0] for name, value in ended.task_arrays().items()}
+            info[TASKS] = {name: value[0] for name, value in ended.task_arrays().items()}
         if self.render_mode == "human":
             self.render()
         return (
@@ -324,4 +324,4 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     def _info(self) -> dict[str, Any]:
         record = self._episodes.simulator.env[0]
         now_ms = float(record["now_cycles"] * self._episodes.ms_per_cycle)
-        return infos.standing(self.action_masks(), now_ms, int(record["illegal_actions"]))
+        return standing(self.action_masks(), now_ms, int(record["illegal_actions"]))

@@ -208,16 +208,17 @@ class Episodes:
             restarts = self._source.restarts(self.over_rows, generators)
         self._whole = False
         self.simulator.make_room()
-        arguments = self.simulator.engine_arguments
-        job = Job(*arguments, actions, self.ledger.account, transition, restarts)
+        state, table, options = self.simulator.engine_arguments
+        account = self.ledger.account
+        job = Job(state, table, options, actions, account, transition, restarts)
         num_over = self._stepper.play(job)
         ended, over_rows, over, episodes = _NOBODY, _NOBODY, self.over, None
         if num_over or self.over_rows.size:
             over, over_rows, ended, episodes = self._ends(transition, num_over)
-        paid_at_end = None if episodes is None else (ended, episodes)
-        self.ledger.pay_rest(
-            self.simulator, transition.reward, transition.rise, paid_at_end, restarts.rows
-        )
+        if self.ledger.leaves_rest:
+            self.ledger.pay_rest(
+                self.simulator, transition.reward, transition.rise, ended, episodes, restarts.rows
+            )
         self.over, self.over_rows = over, over_rows
         self._whole = True
         return Step(transition, ended, restarts.rows, episodes)

@@ -34,6 +34,7 @@ class Ledger:
     Attributes:
         names: The T terms.
         account: What compiled code pays from: `totals.pay_one`.
+        leaves_rest: Whether it leaves terms to :meth:`pay_rest`.
     """
 
     def __init__(self, reward: Reward, num_envs: int) -> None:
@@ -49,6 +50,7 @@ class Ledger:
         )
         self._moving = [(t, how.total) for t, how in ways if isinstance(how, Moving)]
         self._at_end = [(t, how.total) for t, how in ways if isinstance(how, AtEnd)]
+        self.leaves_rest = bool(self._moving or self._at_end)
         self._since = self.account.lines[:, SINCE]  # a view
         self._num_envs = num_envs
 
@@ -61,7 +63,8 @@ class Ledger:
         simulator: Simulator,
         reward: FloatArray,
         rise: FloatArray,
-        ended: tuple[IntArray, EndedEpisodes] | None,
+        ended: IntArray,
+        episodes: EndedEpisodes | None,
         restarted: IntArray,
     ) -> None:
         """Pay what compiled code left: moving terms to all but ``restarted``, others at the end.
@@ -70,7 +73,8 @@ class Ledger:
             simulator: The simulations.
             reward: float64 (B,), the weighted rise of this step; written.
             rise: float64 (T, B), of each term; written.
-            ended: Sub-environments whose episode ended, and what became of it; None: nobody's did.
+            ended: Sub-environments whose episode ended.
+            episodes: What became of those episodes; None: nobody's ended.
             restarted: Those that started anew in place of a decision.
 
         Raises:
@@ -81,10 +85,9 @@ class Ledger:
         if self._moving and restarted.size:
             rise[:, restarted] = 0.0
             reward[restarted] = 0.0
-        if self._at_end and ended is not None:
-            rows, episodes = ended
+        if episodes is not None:
             for t, total_at_end in self._at_end:
-                self._pay(reward, rise, t, rows, total_at_end(episodes))
+                self._pay(reward, rise, t, ended, total_at_end(episodes))
 
     def _pay(
         self,
