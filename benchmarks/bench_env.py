@@ -261,6 +261,18 @@ def first_step_seconds() -> float:
 def main(seconds: float = 2.0, rounds: int = 10) -> None:
     timing: dict[str, Any] = {"seconds": seconds, "rounds": rounds}
     print("M steps/s by the clock (by CPU time)\n")
+    batches(timing)
+    two_threads(timing)
+    ours = beside_others(timing)
+    few_at_once(timing)
+    single_calls(ours)
+    single_mb, many_mb = memory_mb(1), memory_mb(4096)
+    print(f"memory of a process: {single_mb:.0f} MB with one, ", end="")
+    print(f"{many_mb:.0f} MB with 4 096 (16 slots)")
+    print(f"from starting Python to the first step, code cached: {first_step_seconds():.1f} s")
+
+
+def batches(timing: dict[str, Any]) -> None:
     print(f"native vector, {SLOTS} slots, one thread")
     print(f"{'envs':>7} {'engine alone':>16} {'environment':>16} {'copy=False':>16}")
     by_cpu = []
@@ -271,6 +283,8 @@ def main(seconds: float = 2.0, rounds: int = 10) -> None:
         print(f"{num_envs:7}" + "".join(f"{one!s:>17}" for one in found), flush=True)
     print(f"cost of a step, slowest over fastest: {max(by_cpu) / min(by_cpu):.2f} by CPU time\n")
 
+
+def two_threads(timing: dict[str, Any]) -> None:
     print("two threads (by CPU time: both together); over one: the median turn, the best turns")
     for num_envs in (COMPARED, 4096, 8192):
         one, two = rates([native(num_envs), native(num_envs, threads=2)], **timing)
@@ -278,6 +292,9 @@ def main(seconds: float = 2.0, rounds: int = 10) -> None:
         best = two.clock / one.clock
         print(f"{num_envs:7} {two!s:>16} {two.over(one)[:7]} {best:5.2f} ×", flush=True)
 
+
+def beside_others(timing: dict[str, Any]) -> Rate:
+    """Print ours beside other libraries' environments; return ours."""
     print(f"\nbeside it, {COMPARED} sub-environments, one thread")
     other = envpool_cartpole()
     cartpole = gymnasium.make_vec(
@@ -291,7 +308,10 @@ def main(seconds: float = 2.0, rounds: int = 10) -> None:
     print(f"  Gymnasium CartPole vector {theirs[0]}, ours is {ours.over(theirs[0])}")
     envpool = f"{theirs[1]}, ours is {ours.over(theirs[1])}" if len(theirs) > 1 else other
     print(f"  EnvPool CartPole-v1       {envpool}")
+    return ours
 
+
+def few_at_once(timing: dict[str, Any]) -> None:
     print("\nfew at once: steps/s by the clock (by CPU time, without that of other processes)")
     few: list[tuple[str, Rate]] = [
         ("one, gymnasium.make, 16 slots", rates([single()], **timing)[0]),
@@ -303,6 +323,9 @@ def main(seconds: float = 2.0, rounds: int = 10) -> None:
     for name, each in few:
         print(f"  {name:30} {each.clock:10,.0f} ({each.cpu:10,.0f})")
 
+
+def single_calls(ours: Rate) -> None:
+    """Print what calls beside a step cost; ``ours`` is the rate of steps to compare with."""
     env: Any = gymnasium.make("prema_gym:PremaNPU-v0").unwrapped
     env.reset(seed=0)
     state = env.get_state()
@@ -315,10 +338,6 @@ def main(seconds: float = 2.0, rounds: int = 10) -> None:
     print(f"set_state {microseconds(lambda: env.set_state(state)):.1f} µs")
     print(f"action_masks of {COMPARED} sub-environments {masks:.1f} µs, ", end="")
     print(f"{masks * 1e-6 * ours.cpu / COMPARED:.1%} of a step")
-    single_mb, many_mb = memory_mb(1), memory_mb(4096)
-    print(f"memory of a process: {single_mb:.0f} MB with one, ", end="")
-    print(f"{many_mb:.0f} MB with 4 096 (16 slots)")
-    print(f"from starting Python to the first step, code cached: {first_step_seconds():.1f} s")
 
 
 if __name__ == "__main__":

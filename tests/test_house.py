@@ -68,13 +68,18 @@ def long_functions(sources: Sources) -> list[str]:
     ]
 
 
+TASK_TABLES = {
+    "prema_gym/workloads/fields.py": "the one",
+    "prema_gym/metrics/outcomes.py": "what metrics are computed from, played here or elsewhere",
+}
+
+
 def second_task_tables(sources: Sources) -> list[str]:
     """Places outside the table that repeat four task fields or more, as names or as copies."""
     return [
         f"{path}:{getattr(node, 'lineno', 0)}: {', '.join(sorted(found))}"
         for path, node in nodes(sources)
-        if path != "prema_gym/workloads/fields.py"
-        and len(found := _listed_by(node) & set(TASK_FIELDS)) >= 4
+        if path not in TASK_TABLES and len(found := _listed_by(node) & set(TASK_FIELDS)) >= 4
     ]
 
 
@@ -168,8 +173,7 @@ RULES: tuple[tuple[Rule, Sources], ...] = (
 
 
 YET: tuple[Rule, ...] = (
-    long_modules, long_functions, second_task_tables, second_play_loops, hidden_mains,
-    places_put_before_errors,
+    long_modules, long_functions, second_play_loops, hidden_mains,
 )  # fmt: skip
 """Rules that the tree does not keep yet: to be emptied as its rooms are put in order."""
 
@@ -190,7 +194,6 @@ def test_what_breaks_the_rule_is_found(rule: Rule, broken: Sources) -> None:
     assert len(rule(broken)) == 1
 
 
-@pytest.mark.xfail
 def test_tools_keep_the_rules_that_are_theirs_too() -> None:
     tools = {**read("benchmarks", "docs"), "train.py": (ROOT / "train.py").read_text()}
     for rule in (long_modules, long_functions, second_task_tables, places_put_before_errors):
