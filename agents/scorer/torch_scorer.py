@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from prema_gym.agents.scorer.compiled import ScorerShape, Weights
 from prema_gym.agents.scorer.features import (
     LOG_CENTRE,
     LOG_MEDIUM_PRIORITY,
@@ -20,6 +19,7 @@ from prema_gym.agents.scorer.features import (
     QUANTUM_MS,
     TINY,
 )
+from prema_gym.agents.scorer.shape import ScorerShape, Weights
 from torch import Tensor, nn
 from torch.nn import functional
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from prema_gym.agents import seeds
-from prema_gym.agents.scorer.compiled import ScorerShape, Weights
+from prema_gym.agents.scorer.shape import ScorerShape, Weights
 from prema_gym.agents.scorer.torch_scorer import SlotScorer
 from torch.nn import functional
 

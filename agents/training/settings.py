@@ -13,7 +13,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from prema_gym.agents.scorer.compiled import ScorerShape
+from prema_gym.agents.scorer.shape import ScorerShape
 from prema_gym.agents.training.evolution.search import EvolutionConfig
 from prema_gym.agents.training.objective import OBJECTIVES, objective_names
 

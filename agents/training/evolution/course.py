@@ -13,7 +13,8 @@ from queue import SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
-from prema_gym.agents.scorer.compiled import Weights, choose
+from prema_gym.agents.scorer.compiled import choose
+from prema_gym.agents.scorer.shape import Weights
 from prema_gym.agents.training.objective import Gains, measure
 
 from prema_gym.errors import ConfigError

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from prema_gym.agents import seeds
-from prema_gym.agents.scorer.compiled import ScorerShape, Weights
+from prema_gym.agents.scorer.shape import ScorerShape, Weights
 from prema_gym.agents.training.evolution.course import COURSE, Leg, tracks
 from prema_gym.agents.training.objective import FIVE, Gains, gains, weights_of
 from prema_gym.agents.training.validation import REFERENCE

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from prema_gym.agents.policies.weights_file import load_weights, save_weights
-from prema_gym.agents.scorer.compiled import Weights
+from prema_gym.agents.scorer.shape import Weights
 
 from prema_gym import agents
 from prema_gym.errors import ConfigError, UnknownNameError

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from prema_gym.agents.policies.learned import LearnedPolicy
-from prema_gym.agents.scorer.compiled import ScorerShape, Weights, shape_of
 from prema_gym.agents.scorer.features import FEATURES, NUM_FEATURES
+from prema_gym.agents.scorer.shape import ScorerShape, Weights, shape_of
 
 from prema_gym.errors import ConfigError
 from prema_gym.simulator import observation as col

@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from prema_gym.agents.scorer.compiled import Weights  # noqa: E402
+from prema_gym.agents.scorer.shape import Weights  # noqa: E402
 from prema_gym.agents.scorer.torch_scorer import NEVER, SlotCritic, SlotScorer, legal_actions  # noqa: E402
 
 from prema_gym.simulator.observation import NUM_COLUMNS  # noqa: E402

@@ -282,7 +282,7 @@ def test_plain_sb3_policies_train_and_are_masked_in_evaluation(
 
 def test_an_imitation_does_as_its_teacher_does(tiny_toml: Path, tmp_path: Path) -> None:
     said: list[str] = []
-    from prema_gym.agents.scorer.compiled import ScorerShape
+    from prema_gym.agents.scorer.shape import ScorerShape
     from prema_gym.agents.training.imitation import imitate
 
     from prema_gym.workloads import scenarios
