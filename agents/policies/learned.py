@@ -19,6 +19,9 @@ from prema_gym.agents.scorer.shape import Weights, shape_of
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import NUM_COLUMNS
 
+TRAINED_MECHANISMS = ("checkpoint",)
+"""How policies trained here preempt."""
+
 
 class LearnedPolicy:
     """The scorer network as a policy.

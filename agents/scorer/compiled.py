@@ -18,14 +18,51 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from prema_gym.agents.scorer.features import NUM_FEATURES, write_features
+from prema_gym.agents.scorer.features import (
+    LOG_CENTRE,
+    LOG_MEDIUM_PRIORITY,
+    LOG_SPREAD,
+    MOST_PROGRESS,
+    NUM_FEATURES,
+    QUANTUM_MS,
+    TINY,
+)
 from prema_gym.agents.scorer.shape import Weights
 
 from prema_gym.compiled.jit import inlined, kernel
-from prema_gym.simulator.observation import PRESENT, RUNNING
+from prema_gym.simulator import observation as col
 
 NEVER = -np.inf
 """Score of an action that is not legal."""
+
+
+@inlined
+def _write_features(
+    table: NDArray[np.float32], env: int, slot: int, out: NDArray[np.float32]
+) -> None:
+    """Write the features of one present task.
+
+    Args:
+        table: Observation tables float32 (B, S, C).
+        env: Which table.
+        slot: Which row.
+        out: float32 (NUM_FEATURES,), written in the order of ``FEATURES``.
+    """
+    remaining = table[env, slot, col.REMAINING_MS]
+    estimate = max(table[env, slot, col.ESTIMATED_MS], TINY)
+    priority = max(table[env, slot, col.PRIORITY], TINY)
+    switch = table[env, slot, col.PREEMPT_MS] + table[env, slot, col.RESTORE_MS]
+    slack = table[env, slot, col.SLACK_MS] / estimate
+    turnaround = table[env, slot, col.AGE_MS] + remaining
+    out[0] = (math.log1p(remaining / QUANTUM_MS) - LOG_CENTRE) / LOG_SPREAD
+    out[1] = (math.log1p(estimate / QUANTUM_MS) - LOG_CENTRE) / LOG_SPREAD
+    out[2] = math.log(priority) - LOG_MEDIUM_PRIORITY
+    out[3] = math.log(turnaround / estimate + TINY)
+    out[4] = table[env, slot, col.RUNNING]
+    out[5] = min(table[env, slot, col.EXECUTED_MS] / estimate, MOST_PROGRESS)
+    out[6] = slack / (1.0 + abs(slack))
+    out[7] = math.log1p(switch / QUANTUM_MS)
+    out[8] = math.log(table[env, slot, col.TOKEN] / priority + TINY)
 
 
 @inlined
@@ -52,11 +89,11 @@ def _encode_tasks(
     count = 0
     busy = False
     for slot in range(num_slots):
-        if table[env, slot, PRESENT] == 0.0:
+        if table[env, slot, col.PRESENT] == 0.0:
             continue
         count += 1
-        busy |= table[env, slot, RUNNING] != 0.0
-        write_features(table, env, slot, features[slot])
+        busy |= table[env, slot, col.RUNNING] != 0.0
+        _write_features(table, env, slot, features[slot])
         for h in range(hidden):
             encoding[slot, h] = weights.encode_bias[h]
         for f in range(NUM_FEATURES):
@@ -129,8 +166,8 @@ def _score_table(
         return
     _read_context(weights, encoding, num_slots, count, context)
     for slot in range(num_slots):
-        present = table[env, slot, PRESENT] != 0.0
-        running = table[env, slot, RUNNING] != 0.0
+        present = table[env, slot, col.PRESENT] != 0.0
+        running = table[env, slot, col.RUNNING] != 0.0
         if present:
             _read_task(weights, encoding, slot, context, reader)
         for m in range(weights.line.shape[1]):

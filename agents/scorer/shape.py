@@ -1,6 +1,6 @@
-"""How large is the scorer network, and which arrays is it made of? Sizes and weights, as plain data.
+"""How large is the scorer network, and of which arrays is it made? Plain data.
 
-What is computed with them is in ``compiled.py`` and, where gradients are needed, ``torch_scorer.py``.
+What is computed with it: ``compiled.py`` and, where gradients are needed, ``torch_scorer.py``.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ entropy of a distribution multiplies it by its probability of 0."""
 
 
 def features(table: Tensor) -> Tensor:
-    """Features of every row, (B, S, NUM_FEATURES); the compiled twin is ``write_features``.
+    """Features of every row, (B, S, NUM_FEATURES); the compiled twin is in ``compiled.py``.
 
     Args:
         table: Observation tables float32 (B, S, C). Rows without a task give finite numbers that

@@ -17,13 +17,14 @@ import numpy as np
 from prema_gym.agents import seeds
 from prema_gym.agents.training.evolution.course import stretched
 from prema_gym.agents.training.objective import FIVE, Gains, gains, geometric_mean, measure
-from prema_gym.agents.training.validation import MAX_DECISIONS, REFERENCE
+from prema_gym.agents.training.validation import MAX_DECISIONS
+from prema_gym.baselines import PREMA
 
 from prema_gym import agents, baselines
 from prema_gym.errors import ConfigError, PremaError
 from prema_gym.evaluation.play import Decider, mechanisms_of, run_policy
 from prema_gym.hardware.config import NPUConfig
-from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator import Simulator
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
@@ -105,7 +106,7 @@ def compare(policy: Decider, condition: Condition, workloads: int) -> Gains:
         )
         return measure(run_policy(simulator, decider, batch))
 
-    return gains(play(policy), play(baselines.make(REFERENCE)))
+    return gains(play(policy), play(baselines.make(PREMA)))
 
 
 def distorted(batch: WorkloadBatch, error: float) -> WorkloadBatch:

@@ -22,7 +22,7 @@ from prema_gym.agents.policies.learned import LearnedPolicy
 from prema_gym.agents.training.objective import FIVE, geometric_mean
 from prema_gym.agents.training.run_folder import find_policy
 from prema_gym.agents.training.settings import TrainSettings
-from prema_gym.agents.training.validation import REFERENCE
+from prema_gym.baselines import PREMA
 
 from prema_gym import agents, baselines
 from prema_gym.errors import PremaError
@@ -47,16 +47,16 @@ def compare(
     seeds.check_test(seed, workloads)
     result = evaluate(
         scenario,
-        {policy.name: policy, REFERENCE: baselines.make(REFERENCE)},
+        {policy.name: policy, PREMA: baselines.make(PREMA)},
         workloads=workloads,
         seed=seed,
-        relative_to=REFERENCE,
+        relative_to=PREMA,
     )
-    own, base = result.policies[policy.name].metrics, result.policies[REFERENCE].metrics
+    own, base = result.policies[policy.name].metrics, result.policies[PREMA].metrics
     five = {
         metric.name: {
             "mean": own[metric.name].mean,
-            REFERENCE: base[metric.name].mean,
+            PREMA: base[metric.name].mean,
             "ratio": own[metric.name].ratio,
             "ratio_ci95": list(own[metric.name].ratio_ci95),
         }

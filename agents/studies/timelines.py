@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from prema_gym.agents import seeds
-from prema_gym.agents.training.validation import REFERENCE
+from prema_gym.baselines import PREMA
 
 from prema_gym import agents, baselines
 from prema_gym.errors import PremaError
@@ -67,7 +67,7 @@ def main() -> None:
         scenario = scenarios.get(options.scenario)
         policy = agents.load(options.policy)
         options.folder.mkdir(parents=True, exist_ok=True)
-        for name, decider in ((policy.name, policy), (REFERENCE, baselines.make(REFERENCE))):
+        for name, decider in ((policy.name, policy), (PREMA, baselines.make(PREMA))):
             path = options.folder / f"timeline-{name}.png"
             outcomes = draw(decider, scenario, options.seed, path)
             ntt = " ".join(

@@ -148,7 +148,7 @@ def test_split_and_join_are_inverse_and_sizes_are_checked() -> None:
     weights = shape.split(vector)
     assert np.array_equal(shape.join(weights), vector)
     assert shape_of(weights) == shape
-    with pytest.raises(ConfigError, match="parameters, given"):
+    with pytest.raises(ConfigError, match="parameters, got"):
         shape.split(vector[1:])
     with pytest.raises(ConfigError, match="'read' have the shape"):
         shape_of(weights._replace(read=weights.read[1:]))

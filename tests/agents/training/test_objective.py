@@ -9,7 +9,7 @@ from prema_gym import baselines
 from prema_gym.errors import UnknownNameError
 from prema_gym.evaluation.compare import evaluate
 from prema_gym.evaluation.play import run_policy
-from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator import Simulator
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.generate import sample_batch
 from tests.agents.conftest import random_policy

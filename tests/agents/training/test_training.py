@@ -20,11 +20,13 @@ import torch
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("cma")
 
+from prema_gym.agents.algorithms import ALGORITHMS
 from prema_gym.agents.training import run as training
-from prema_gym.agents.training.evolution.search import EvolutionConfig
+from prema_gym.agents.training.evolution.config import EvolutionConfig
 from prema_gym.agents.training.gradient.callbacks import Keeper
+from prema_gym.agents.training.gradient.config import GradientConfig
 from prema_gym.agents.training.run_folder import RunFolder
-from prema_gym.agents.training.settings import ALGORITHMS, GradientConfig, TrainSettings
+from prema_gym.agents.training.settings import TrainSettings
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from prema_gym import agents
@@ -55,7 +57,7 @@ def small(algo: str, scenario: Path, **changes: object) -> TrainSettings:
         eval_every=256,
         eval_workloads=8,
         threads=1,
-        evolution=EvolutionConfig(population=4, workloads=8),
+        evolution=EvolutionConfig(population=4),
         gradient=GradientConfig(
             hidden=4, readers=4, critic_width=8, hyper=HYPER.get(algo, {}), emphasis={}
         ),
@@ -325,7 +327,7 @@ def test_a_run_stopped_before_it_was_saved_starts_over(
     ("file", "message"),
     [
         ("evaluations.csv", "is damaged: its last line"),
-        ("run.json", r"/run\.json is damaged"),
+        ("run.json", r"/run\.json' is not valid JSON"),
         ("last.state", r"/last\.state is damaged"),
     ],
 )
@@ -434,33 +436,40 @@ def test_a_line_that_is_no_evaluation_is_named(tiny_toml: Path, tmp_path: Path) 
         ({"algo": "sarsa"}, "unknown algorithm 'sarsa'"),
         ({"objective": "speed"}, "unknown objective 'speed'"),
         ({"scenario": "papre"}, "did you mean 'paper'"),
-        ({"timesteps": 0}, "timesteps must be"),
-        ({"seed": -1}, "seed must be"),
+        ({"timesteps": 0}, "timesteps must be a whole number of at least 1"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
         ({"evolution": {"sgima": 1.0}}, "did you mean 'sigma'"),
         ({"gradient": {"emphasis": {"fair": 1.0}}}, "unknown metric 'fair'"),
         ({"gradient": {"policy": "cnn"}}, "unknown policy 'cnn'"),
         ({"algo": "es", "gradient": {"policy": "mlp"}}, "policy 'mlp' does nothing with algo 'es'"),
         ({"algo": "es", "device": "cuda"}, "device 'cuda' does nothing with algo 'es'"),
-        ({"num_envs": 4}, "num_envs is what a candidate plays: .* workloads ≥ 8, given 14 and 4"),
-        ({"evolution": {"sigma": -1.0}}, r", \[evolution\]: sigma must be positive and finite"),
-        ({"evolution": {"ceiling": 0}}, r", \[evolution\]: ceiling must be positive, given 0"),
+        ({"num_envs": 4}, "num_envs must be at least 8 with algo 'es', got 4"),
+        ({"evolution": {"sigma": -1.0}}, r", \[evolution\]: sigma must be a finite number above 0"),
         (
-            {"gradient": {"learning_rate": float("inf")}},
-            "learning_rate must be positive and finite",
+            {"evolution": {"ceiling": 0}},
+            r", \[evolution\]: ceiling must be a finite number above 0",
         ),
-        ({"evolution": {"sigma": "big"}}, r", \[evolution\]: sigma must be a number, given 'big'"),
+        ({"gradient": {"learning_rate": float("inf")}}, "learning_rate must be a finite number"),
+        (
+            {"evolution": {"sigma": "big"}},
+            r", \[evolution\]: sigma must be .* number .*, got 'big'",
+        ),
         ({"evolution": {"hidden": 0}}, r", \[evolution\]: hidden must be a whole number from 1"),
-        ({"evolution": {"population": 8.5}}, "population must be a whole number, given 8.5"),
-        ({"evolution": {"floor_weight": float("nan")}}, "floor_weight must be a number, given nan"),
-        ({"evolution": 5}, "evolution must be a table, given 5"),
-        ({"gradient": {"policy": 3}}, r", \[gradient\]: policy must be text in quotes, given 3"),
+        ({"evolution": {"population": 8.5}}, "population must be a whole number .*, got 8.5"),
+        (
+            {"evolution": {"floor_weight": float("nan")}},
+            "floor_weight must be .* number .*, got nan",
+        ),
+        ({"evolution": 5}, "evolution must be a table, got 5"),
+        ({"gradient": {"policy": 3}}, r", \[gradient\]: unknown policy '3'"),
         ({"gradient": {"readers": 0}}, r", \[gradient\]: readers must be a whole number from 1"),
-        ({"gradient": {"critic_width": 0}}, r", \[gradient\]: critic_width must be at least 1"),
-        ({"gradient": {"gamma": True}}, r", \[gradient\]: gamma must be a number, given True"),
-        ({"gradient": {"hyper": 5}}, r", \[gradient\]: hyper must be a table, given 5"),
-        ({"gradient": {"emphasis": {"sla": "x"}}}, "emphasis must be a table of numbers, given"),
-        ({"algo": 3}, "algo must be text in quotes, given 3"),
-        ({"seed": True}, "seed must be a whole number, given True"),
+        ({"gradient": {"critic_width": 0}}, r", \[gradient\]: critic_width must be a whole number"),
+        ({"gradient": {"gamma": True}}, r", \[gradient\]: gamma must be a number .*, got True"),
+        ({"gradient": {"hyper": 5}}, r", \[gradient\]: hyper must be a table, .*, got 5"),
+        ({"gradient": {"emphasis": {"sla": "x"}}}, "emphasis must be a table, each value a finite"),
+        ({"algo": 3}, "unknown algorithm '3'"),
+        ({"scenario": 3}, "scenario must be a non-empty text, got 3"),
+        ({"seed": True}, "seed must be a whole number of at least 0, got True"),
     ],
 )
 def test_wrong_settings_say_what_is_wrong_and_in_which_file(
@@ -506,21 +515,6 @@ def test_a_folder_with_other_things_is_left_alone(tiny_toml: Path, tmp_path: Pat
     with pytest.raises(ConfigError, match="holds other files"):
         training.train(tmp_path, small("es", tiny_toml))
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-
-
-def test_a_resumed_run_takes_no_other_settings(
-    tiny_toml: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sys.path.insert(0, str(ROOT))
-    import train
-
-    run = tmp_path / "run"
-    training.train(run, small("es", tiny_toml))
-    assert train.main(["--resume", str(run), "--algo", "ppo", "--num-envs", "4"]) == 2
-    assert "not --algo, --num-envs" in capsys.readouterr().err
-    (run / "config.toml").write_text("")
-    assert train.main(["--resume", str(run)]) == 2
-    assert "config.toml is damaged: it is empty" in capsys.readouterr().err
 
 
 def test_settings_survive_a_file(tmp_path: Path) -> None:
