@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from prema_gym.agents.policies.learned import LearnedPolicy
 from prema_gym.agents.scorer.features import FEATURES, NUM_FEATURES
 from prema_gym.agents.scorer.shape import ScorerShape, Weights, shape_of
@@ -23,7 +26,7 @@ def _line_only(**slopes: float) -> LearnedPolicy:
     return LearnedPolicy("line", weights, {"mechanisms": ["checkpoint"]})
 
 
-def _table(*rows: dict[int, float]) -> np.ndarray:
+def _table(*rows: Mapping[int, float]) -> NDArray[np.float32]:
     table = np.zeros((len(rows), col.NUM_COLUMNS), np.float32)
     for row, values in zip(table, rows, strict=True):
         for column, value in values.items():

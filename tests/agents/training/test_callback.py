@@ -14,7 +14,7 @@ from prema_gym.agents import TrainingProgress
 from prema_gym.agents.training.run_folder import RunFolder
 
 from prema_gym import agents
-from tests.agents.training.test_training import small, weights_of
+from tests.agents.training.runs import small, weights_of
 
 
 @pytest.mark.parametrize("algo", ["es", "maskable-ppo", "dqn"])

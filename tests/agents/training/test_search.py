@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 pytest.importorskip("cma")
 
@@ -28,7 +29,7 @@ def _search(seed: int = 1, threads: int = 1, objective: str = "balanced") -> Evo
     )
 
 
-def _vector(search: EvolutionStrategy) -> np.ndarray:
+def _vector(search: EvolutionStrategy) -> NDArray[np.float64]:
     return search.shape.join(search.weights)
 
 
@@ -95,10 +96,10 @@ def test_the_floor_rises_when_it_is_time_to_refine() -> None:
 
 
 def test_every_generation_draws_fresh_training_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[np.ndarray] = []
+    drawn: list[NDArray[np.int64]] = []
     original = seeds.training_workloads
 
-    def spy(run_seed: int, round_index: int, count: int) -> np.ndarray:
+    def spy(run_seed: int, round_index: int, count: int) -> NDArray[np.int64]:
         drawn.append(original(run_seed, round_index, count))
         return drawn[-1]
 
