@@ -170,12 +170,12 @@ def test_the_learning_rate_continues_after_a_resume(tiny_toml: Path, tmp_path: P
 def test_a_run_stopped_before_it_was_saved_starts_over(
     algo: str, tiny_toml: Path, tmp_path: Path
 ) -> None:
-    for name, again in (
-        ("resumed", lambda run: training.resume(run)),
-        ("anew", lambda run: training.train(run, small(algo, tiny_toml))),
-    ):
-        RunFolder.create(tmp_path / name, small(algo, tiny_toml))
-        again(tmp_path / name)
+    settings = small(algo, tiny_toml)
+    for name in ("resumed", "anew"):
+        RunFolder.create(tmp_path / name, settings)
+    training.resume(tmp_path / "resumed")
+    training.train(tmp_path / "anew", settings)
+    for name in ("resumed", "anew"):
         starts = json.loads((tmp_path / name / "run.json").read_text())["starts"]
         assert [start["timesteps"] for start in starts] == [0, 0]
     assert np.array_equal(weights_of(tmp_path / "resumed"), weights_of(tmp_path / "anew"))
