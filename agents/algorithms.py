@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any
 
+_GRADIENT = "prema_gym.agents.training.gradient"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm:
@@ -35,13 +37,13 @@ class Algorithm:
 
     name: str
     title: str
-    train: str = "prema_gym.agents.training.gradient.run:train_gradient"
+    train: str = f"{_GRADIENT}.run:train_gradient"
     defaults: Mapping[str, int]
     least_envs: int = 1
     model: str = ""
     policy: str = ""
     sizes: tuple[str, ...] = ("hidden", "readers", "critic_width")
-    arguments: str = ""
+    arguments: str = f"{_GRADIENT}.arguments:none"
     mark: str = ""
     extra: str = "train"
 
@@ -53,9 +55,6 @@ class Algorithm:
         """
         return resolve_name(getattr(self, what))
 
-
-_POLICIES = "prema_gym.agents.training.gradient.policies"
-_ARGUMENTS = "prema_gym.agents.training.gradient.arguments"
 
 ALGORITHMS: dict[str, Algorithm] = {
     algorithm.name: algorithm
@@ -73,16 +72,16 @@ ALGORITHMS: dict[str, Algorithm] = {
             title="PPO that knows which actions are legal",
             defaults={"timesteps": 2_000_000, "num_envs": 64},
             model="sb3_contrib:MaskablePPO",
-            policy=f"{_POLICIES}:MaskableSlotPolicy",
-            arguments=f"{_ARGUMENTS}:ppo",
+            policy=f"{_GRADIENT}.policies:MaskableSlotPolicy",
+            arguments=f"{_GRADIENT}.arguments:ppo",
         ),
         Algorithm(
             name="ppo",
             title="PPO",
             defaults={"timesteps": 2_000_000, "num_envs": 64},
             model="stable_baselines3:PPO",
-            policy=f"{_POLICIES}:SlotPolicy",
-            arguments=f"{_ARGUMENTS}:ppo",
+            policy=f"{_GRADIENT}.policies:SlotPolicy",
+            arguments=f"{_GRADIENT}.arguments:ppo",
             mark="clip_range",
         ),
         Algorithm(
@@ -90,17 +89,17 @@ ALGORITHMS: dict[str, Algorithm] = {
             title="DQN, from a replay memory",
             defaults={"timesteps": 500_000, "num_envs": 16},
             model="stable_baselines3:DQN",
-            policy=f"{_POLICIES}:SlotQPolicy",
+            policy=f"{_GRADIENT}.policies:SlotQPolicy",
             sizes=("hidden", "readers"),
-            arguments=f"{_ARGUMENTS}:dqn",
+            arguments=f"{_GRADIENT}.arguments:dqn",
         ),
         Algorithm(
             name="a2c",
             title="A2C",
             defaults={"timesteps": 2_000_000, "num_envs": 64},
             model="stable_baselines3:A2C",
-            policy=f"{_POLICIES}:SlotPolicy",
-            arguments=f"{_ARGUMENTS}:a2c",
+            policy=f"{_GRADIENT}.policies:SlotPolicy",
+            arguments=f"{_GRADIENT}.arguments:a2c",
         ),
     )
 }

@@ -21,7 +21,6 @@ THINGS = (
 
 
 AWAITED = (
-    "agents/training/algorithms.py",
     "prema_gym/workloads/fields.py", "prema_gym/workloads/tasks.py",
 )  # fmt: skip
 """Files of tables that rooms still being put in order will have: to be emptied."""

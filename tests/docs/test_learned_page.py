@@ -9,18 +9,13 @@ from typing import Any
 import pytest
 from prema_gym.agents.training.run_folder import RunFolder
 
-from docs.generate import learned_curve, learned_page, shipped_policy, timelines
+from docs.generate import learned_curve, shipped_policy, timelines
 from docs.generate.learned_curve import draw
-from docs.generate.policy_page import section
 from docs.generate.scripts import run
 from prema_gym.errors import ConfigError
 from tests.agents.conftest import TINY
 
 FIVE = ["antt", "stp", "fairness", "sla_violation", "p95_ntt_high"]
-
-
-def test_the_table_of_algorithms_is_the_code_s() -> None:
-    assert section(learned_page.PAGE.read_text(), "algorithms") == learned_page.algorithms()
 
 
 def test_curves_are_drawn_from_the_evaluations(tmp_path: Path) -> None:

@@ -14,6 +14,11 @@ MINIBATCHES = 8
 """Parts of a rollout that PPO takes its steps on: the usual few thousand tables each."""
 
 
+def none(settings: TrainSettings) -> dict[str, Any]:
+    """SB3's own."""
+    return {}
+
+
 def ppo(settings: TrainSettings) -> dict[str, Any]:
     """For PPO, masked or not."""
     chosen: dict[str, Any] = {

@@ -1,21 +1,14 @@
-"""Which parts of docs/learned.md are generated, and from what? The table of algorithms.
-
-Run: python -m docs.generate.learned_page
-"""
+"""Which training algorithms are there? The table of docs/learned.md, from the code."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from prema_gym.agents.algorithms import ALGORITHMS
 
-from docs.generate.policy_page import table, with_section
-
-PAGE = Path(__file__).parents[1] / "learned.md"
+from docs.generate.sections import table
 
 
 def algorithms() -> str:
-    """Every training algorithm: name, what it is, its own defaults."""
+    """Every training algorithm: name, what it is, its class, its own defaults."""
     rows = [
         (
             f"`{one.name}`",
@@ -29,10 +22,4 @@ def algorithms() -> str:
     return table(header, rows, right=2)
 
 
-def main() -> None:
-    """Rewrite the table."""
-    PAGE.write_text(with_section(PAGE.read_text(), "algorithms", algorithms()))
-
-
-if __name__ == "__main__":
-    main()
+PARTS = {"algorithms": algorithms}
