@@ -3,6 +3,7 @@
     policy = agents.load("learned")            # a shipped one
     policy = agents.load("runs/mine")          # the best of a training run
     actions, _ = policy.predict(observation)
+    agents.train("runs/mine", agents.TrainSettings(algo="es", timesteps=20_000_000))
 
 Loading our own network needs no torch; a file saved by Stable-Baselines3 does.
 """
@@ -16,14 +17,34 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prema_gym.lazy import on_first_use
+
 if TYPE_CHECKING:
     from prema_gym.agents.policies.learned import LearnedPolicy
     from prema_gym.agents.policies.sb3_model import SB3Policy
+    from prema_gym.agents.training.run import TrainingProgress, resume, train
+    from prema_gym.agents.training.settings import TrainSettings
 
-__all__ = ["PRETRAINED", "load", "names"]
+__all__ = [
+    "PRETRAINED",
+    "TrainSettings",
+    "TrainingProgress",
+    "load",
+    "names",
+    "resume",
+    "train",
+]
 
 PRETRAINED = Path(__file__).parent / "pretrained"
 """Folder of the shipped weights; beside each its configuration and its table of results."""
+
+__getattr__, __dir__ = on_first_use(
+    __name__,
+    {
+        "training.run": ("TrainingProgress", "resume", "train"),
+        "training.settings": ("TrainSettings",),
+    },
+)
 
 
 def names() -> tuple[str, ...]:
@@ -52,7 +73,7 @@ def load(name_or_path: str | os.PathLike[str]) -> LearnedPolicy | SB3Policy:
 
     if not isinstance(name_or_path, str | os.PathLike) or name_or_path == "":
         raise ConfigError(
-            f"a learned policy is a shipped name ({', '.join(names())}) or a path, given "
+            f"a learned policy is a shipped name ({', '.join(names())}) or a path, got "
             f"{name_or_path!r}"
         )
     given = os.fspath(name_or_path)

@@ -35,7 +35,7 @@ def training_workloads(run_seed: int, round_index: int, count: int) -> NDArray[n
 
 
 def training_environment(run_seed: int) -> int:
-    """First seed of a training run's environments; copy i takes this + i.
+    """First seed of a training run's environments; sub-environment i takes this + i.
 
     Args:
         run_seed: The run's ``--seed``.
@@ -45,7 +45,7 @@ def training_environment(run_seed: int) -> int:
     """
     most = len(TRAINING) // _ENVIRONMENTS_PER_RUN - 1
     if not 0 <= run_seed <= most:
-        raise ConfigError(f"seed of a training run must be from 0 to {most}, given {run_seed}")
+        raise ConfigError(f"seed must be a whole number from 0 to {most}, got {run_seed}")
     return TRAINING.start + run_seed * _ENVIRONMENTS_PER_RUN
 
 

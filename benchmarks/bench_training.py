@@ -3,10 +3,9 @@
 Run: python -m benchmarks training
 
 What trains is the shipped `learned-ppo` from its configuration: 64 environments, our network, one
-thread.
-Beside it, in turns, PPO of Stable-Baselines3 as it comes on eight of CartPole-v1, one thread
-too. Rates are by the clock, and by the CPU time that this process used: where other work shares the
-machine only the second says what one core does.
+thread. Beside it, in turns, PPO of Stable-Baselines3 as it comes on eight of CartPole-v1, one
+thread too. Rates are by the clock, and by the CPU time that this process used: where other work
+shares the machine only the second says what one core does.
 
 Wanted: at least 3 times as many steps a second; the simulator takes less than 15 % of the time.
 """
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from prema_gym.agents.training.gradient.run import make_env, new_model
+from prema_gym.agents.training.gradient.model import make_env, new_model
 from prema_gym.agents.training.settings import TrainSettings
 from stable_baselines3 import PPO
 from stable_baselines3.common.base_class import BaseAlgorithm

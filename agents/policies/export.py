@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from prema_gym.errors import MissingExtraError, UnknownNameError
 from prema_gym.evaluation.play import Decider
 from prema_gym.files import write_atomically
+from prema_gym.simulator import Simulator
 from prema_gym.simulator.observation import NUM_COLUMNS, column_names
-from prema_gym.simulator.simulator import Simulator
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch

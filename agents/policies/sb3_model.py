@@ -15,13 +15,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from prema_gym.agents import seeds
-from prema_gym.agents.policies.learned import LearnedPolicy
-from sb3_contrib import MaskablePPO
-from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
-from stable_baselines3 import A2C, DQN, PPO
+from prema_gym.agents.algorithms import ALGORITHMS
+from prema_gym.agents.policies.learned import TRAINED_MECHANISMS, LearnedPolicy
+from prema_gym.agents.policies.old_names import moved_objects
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.save_util import load_from_zip_file
-from stable_baselines3.dqn.policies import DQNPolicy
 
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import NUM_COLUMNS
@@ -105,7 +103,7 @@ class SB3Policy:
     def _preferences(self, tables: torch.Tensor) -> torch.Tensor:
         policy: Any = self.model.policy
         policy.set_training_mode(False)
-        if isinstance(self.model, DQN):
+        if hasattr(policy, "q_net"):
             values: torch.Tensor = policy.q_net(tables)
             return values.clone()
         logits: torch.Tensor = policy.get_distribution(tables).distribution.logits
@@ -124,7 +122,10 @@ def load_zip(path: Path, name: str) -> LearnedPolicy | SB3Policy:
         why = "is damaged or not a Stable-Baselines3 file" if path.exists() else "does not exist"
         raise ConfigError(f"{path} {why}")
     model = _load(path)
-    about = {"mechanisms": ("checkpoint",), "source": f"{path.name}, {model.num_timesteps} steps"}
+    about = {
+        "mechanisms": TRAINED_MECHANISMS,
+        "source": f"{path.name}, {model.num_timesteps} steps",
+    }
     space, actions = model.observation_space, getattr(model.action_space, "n", None)
     if space.shape is None or len(space.shape) != 2 or space.shape[1] != NUM_COLUMNS:
         raise ConfigError(f"{path} was trained on observations of shape {space.shape}, not tables")
@@ -141,8 +142,9 @@ def load_zip(path: Path, name: str) -> LearnedPolicy | SB3Policy:
 
 def _load(path: Path) -> BaseAlgorithm:
     try:
-        data, _, _ = load_from_zip_file(path, device="cpu")
-        return _kind(data or {}).load(path, device="cpu")
+        moved = moved_objects(path)
+        data, _, _ = load_from_zip_file(path, device="cpu", custom_objects=moved)
+        return _kind(data or {}).load(path, device="cpu", custom_objects=moved)
     except Exception as error:  # whatever zipfile, pickle, torch or SB3 make of a foreign file
         reason = (str(error) or "no reason given").splitlines()[0]
         raise ConfigError(
@@ -153,9 +155,9 @@ def _load(path: Path) -> BaseAlgorithm:
 
 def _kind(data: Mapping[str, Any]) -> type[BaseAlgorithm]:
     """Which algorithm saved this: SB3 does not say, but its policy's class and settings do."""
-    policy = data["policy_class"]
-    if issubclass(policy, DQNPolicy):
-        return DQN
-    if issubclass(policy, MaskableActorCriticPolicy):
-        return MaskablePPO
-    return PPO if "clip_range" in data else A2C
+    for algorithm in ALGORITHMS.values():
+        if algorithm.model and algorithm.mark in ("", *data):
+            kind: type[BaseAlgorithm] = algorithm.load("model")
+            if issubclass(data["policy_class"], kind.policy_aliases["MlpPolicy"]):
+                return kind
+    raise ConfigError(f"its policy is a {data['policy_class'].__name__}")

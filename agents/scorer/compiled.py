@@ -7,129 +7,143 @@ straight line through the features add up to one score per task and mechanism. T
 mechanism with the highest score are chosen. Nothing depends on which slot a task is in or on how
 many slots there are, so a policy trained with 8 slots runs with 64.
 
-This module holds the sizes, the weights as plain arrays, and the compiled forward pass, which needs
-no torch: evolution strategies and shipped policies run on it. ``torch_scorer.py`` is the same
-network in torch, with the same names and shapes; a test holds the two equal.
+This is the compiled forward pass, which needs no torch: evolution strategies and shipped policies
+run on it. ``torch_scorer.py`` is the same network in torch, with the same names and shapes
+(``shape.py``); a test holds the two equal.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from prema_gym.agents.scorer.features import NUM_FEATURES, write_features
+from prema_gym.agents.scorer.features import (
+    LOG_CENTRE,
+    LOG_MEDIUM_PRIORITY,
+    LOG_SPREAD,
+    MOST_PROGRESS,
+    NUM_FEATURES,
+    QUANTUM_MS,
+    TINY,
+)
+from prema_gym.agents.scorer.shape import Weights
 
 from prema_gym.compiled.jit import inlined, kernel
-from prema_gym.errors import ConfigError
-from prema_gym.simulator.observation import PRESENT, RUNNING
+from prema_gym.simulator import observation as col
 
 NEVER = -np.inf
 """Score of an action that is not legal."""
 
 
-class Weights(NamedTuple):
-    """The network's parameters (F features, H hidden, U readers, M mechanisms), float32."""
+@inlined
+def _write_features(
+    table: NDArray[np.float32], env: int, slot: int, out: NDArray[np.float32]
+) -> None:
+    """Write the features of one present task.
 
-    line: NDArray[np.float32]  # (F, M) straight line from features to scores
-    encode: NDArray[np.float32]  # (F, H)
-    encode_bias: NDArray[np.float32]  # (H,)
-    read: NDArray[np.float32]  # (3 H + 1, U): own encoding, mean, maximum, log of the count
-    read_bias: NDArray[np.float32]  # (U,)
-    score: NDArray[np.float32]  # (U, M)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScorerShape:
-    """Sizes of the network.
-
-    Attributes:
-        hidden: Width of a task's encoding. Small by default, since evolution strategies slow down
-            with every parameter.
-        readers: Width of the layer that reads a task in its context.
-        mechanisms: Mechanisms it scores, as many as the simulation offers.
+    Args:
+        table: Observation tables float32 (B, S, C).
+        env: Which table.
+        slot: Which row.
+        out: float32 (NUM_FEATURES,), written in the order of ``FEATURES``.
     """
-
-    hidden: int = 4
-    readers: int = 4
-    mechanisms: int = 1
-
-    def __post_init__(self) -> None:
-        for name in ("hidden", "readers", "mechanisms"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 4096:
-                raise ConfigError(f"{name} must be a whole number from 1 to 4096, given {value!r}")
-
-    @property
-    def shapes(self) -> Weights:
-        """Shape of each array of :class:`Weights`, under its name."""
-        f, h, u, m = NUM_FEATURES, self.hidden, self.readers, self.mechanisms
-        shapes = ((f, m), (f, h), (h,), (3 * h + 1, u), (u,), (u, m))
-        return Weights(*shapes)  # type: ignore[arg-type]  # tuples in the same order as the arrays
-
-    @property
-    def size(self) -> int:
-        """Number of parameters."""
-        return sum(math.prod(shape) for shape in self.shapes)
-
-    def split(self, vector: NDArray[np.floating]) -> Weights:
-        """Cut a vector (size,) into arrays.
-
-        Raises:
-            ConfigError: It has another length.
-        """
-        if vector.shape != (self.size,):
-            raise ConfigError(f"this network has {self.size} parameters, given {vector.shape}")
-        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
-        parts = np.split(vector.astype(np.float32), ends)
-        return Weights(
-            *(
-                np.ascontiguousarray(part.reshape(shape))
-                for part, shape in zip(parts, self.shapes, strict=True)
-            )
-        )
-
-    def join(self, weights: Weights) -> NDArray[np.float64]:
-        """The vector that :meth:`split` takes apart."""
-        return np.concatenate([array.reshape(-1) for array in weights]).astype(np.float64)
-
-    def initial(self, rng: np.random.Generator) -> Weights:
-        """Random encoders of outputs of order one, and scores of zero: it prefers nobody."""
-        arrays = []
-        for name, shape in zip(Weights._fields, self.shapes, strict=True):
-            spread = 1.0 / math.sqrt(shape[0]) if name in ("encode", "read") else 0.0
-            arrays.append((spread * rng.standard_normal(shape)).astype(np.float32))
-        return Weights(*arrays)
-
-
-def shape_of(weights: Weights) -> ScorerShape:
-    """Sizes of a network from its arrays.
-
-    Raises:
-        ConfigError: The arrays do not fit together.
-    """
-    try:
-        shape = ScorerShape(
-            hidden=weights.encode.shape[1],
-            readers=weights.read.shape[1],
-            mechanisms=weights.line.shape[1],
-        )
-    except IndexError:
-        raise ConfigError("weights must be matrices and vectors of a scorer network") from None
-    for name, array, expected in zip(Weights._fields, weights, shape.shapes, strict=True):
-        if array.shape != expected:
-            raise ConfigError(f"weights {name!r} have the shape {array.shape}, expected {expected}")
-        if not np.isfinite(array).all():
-            raise ConfigError(f"weights {name!r} hold a value that is not finite")
-    return shape
+    remaining = table[env, slot, col.REMAINING_MS]
+    estimate = max(table[env, slot, col.ESTIMATED_MS], TINY)
+    priority = max(table[env, slot, col.PRIORITY], TINY)
+    switch = table[env, slot, col.PREEMPT_MS] + table[env, slot, col.RESTORE_MS]
+    slack = table[env, slot, col.SLACK_MS] / estimate
+    turnaround = table[env, slot, col.AGE_MS] + remaining
+    out[0] = (math.log1p(remaining / QUANTUM_MS) - LOG_CENTRE) / LOG_SPREAD
+    out[1] = (math.log1p(estimate / QUANTUM_MS) - LOG_CENTRE) / LOG_SPREAD
+    out[2] = math.log(priority) - LOG_MEDIUM_PRIORITY
+    out[3] = math.log(turnaround / estimate + TINY)
+    out[4] = table[env, slot, col.RUNNING]
+    out[5] = min(table[env, slot, col.EXECUTED_MS] / estimate, MOST_PROGRESS)
+    out[6] = slack / (1.0 + abs(slack))
+    out[7] = math.log1p(switch / QUANTUM_MS)
+    out[8] = math.log(table[env, slot, col.TOKEN] / priority + TINY)
 
 
 @inlined
 def _squash(x: float) -> float:
     """Softsign: bounded like tanh and many times cheaper."""
     return x / (1.0 + abs(x))
+
+
+@inlined
+def _encode_tasks(
+    table: NDArray[np.float32],
+    env: int,
+    weights: Weights,
+    features: NDArray[np.float32],
+    encoding: NDArray[np.float32],
+) -> tuple[int, bool]:
+    """Encode every present task, and their sum and maximum; how many, and whether one runs."""
+    hidden = encoding.shape[1]
+    num_slots = table.shape[1]
+    pooled = encoding[num_slots]  # one row more than slots: the sums
+    highest = encoding[num_slots + 1]  # and another: the maxima
+    pooled[:] = 0.0
+    highest[:] = -1.0  # below every value of softsign
+    count = 0
+    busy = False
+    for slot in range(num_slots):
+        if table[env, slot, col.PRESENT] == 0.0:
+            continue
+        count += 1
+        busy |= table[env, slot, col.RUNNING] != 0.0
+        _write_features(table, env, slot, features[slot])
+        for h in range(hidden):
+            encoding[slot, h] = weights.encode_bias[h]
+        for f in range(NUM_FEATURES):
+            for h in range(hidden):
+                encoding[slot, h] += features[slot, f] * weights.encode[f, h]
+        for h in range(hidden):
+            value = _squash(encoding[slot, h])
+            encoding[slot, h] = value
+            pooled[h] += value
+            highest[h] = max(highest[h], value)
+    return count, busy
+
+
+@inlined
+def _read_context(
+    weights: Weights,
+    encoding: NDArray[np.float32],
+    num_slots: int,
+    count: int,
+    context: NDArray[np.float32],
+) -> None:
+    """What every reader makes of the table as a whole: of mean, maximum and number of tasks."""
+    hidden = encoding.shape[1]
+    readers = context.shape[0]
+    pooled = encoding[num_slots]
+    highest = encoding[num_slots + 1]
+    for u in range(readers):
+        context[u] = weights.read_bias[u] + math.log(count) * weights.read[3 * hidden, u]
+    for h in range(hidden):
+        for u in range(readers):
+            context[u] += pooled[h] / count * weights.read[hidden + h, u]
+            context[u] += highest[h] * weights.read[2 * hidden + h, u]
+
+
+@inlined
+def _read_task(
+    weights: Weights,
+    encoding: NDArray[np.float32],
+    slot: int,
+    context: NDArray[np.float32],
+    reader: NDArray[np.float32],
+) -> None:
+    """What every reader makes of one task in its context."""
+    for u in range(context.shape[0]):
+        reader[u] = context[u]
+    for h in range(encoding.shape[1]):
+        for u in range(context.shape[0]):
+            reader[u] += encoding[slot, h] * weights.read[h, u]
+    for u in range(context.shape[0]):
+        reader[u] = _squash(reader[u])
 
 
 @inlined
@@ -144,54 +158,19 @@ def _score_table(
     scores: NDArray[np.float32],
 ) -> None:
     """Score every action of one table; the four arrays in the middle are working space."""
-    hidden = encoding.shape[1]
-    readers = context.shape[0]
     num_slots = table.shape[1]
-    num_mechanisms = weights.line.shape[1]
-    pooled = encoding[num_slots]  # one row more than slots: the sums
-    highest = encoding[num_slots + 1]  # and another: the maxima
-    pooled[:] = 0.0
-    highest[:] = -1.0  # below every value of softsign
-    count = 0
-    busy = False
-    for slot in range(num_slots):
-        if table[env, slot, PRESENT] == 0.0:
-            continue
-        count += 1
-        busy |= table[env, slot, RUNNING] != 0.0
-        write_features(table, env, slot, features[slot])
-        for h in range(hidden):
-            encoding[slot, h] = weights.encode_bias[h]
-        for f in range(NUM_FEATURES):
-            for h in range(hidden):
-                encoding[slot, h] += features[slot, f] * weights.encode[f, h]
-        for h in range(hidden):
-            value = _squash(encoding[slot, h])
-            encoding[slot, h] = value
-            pooled[h] += value
-            highest[h] = max(highest[h], value)
+    count, busy = _encode_tasks(table, env, weights, features, encoding)
     if count == 0:  # nothing is asked, and action 0 is the one that does nothing
         scores[:] = NEVER
         scores[0] = 0.0
         return
-    for u in range(readers):
-        context[u] = weights.read_bias[u] + math.log(count) * weights.read[3 * hidden, u]
-    for h in range(hidden):
-        for u in range(readers):
-            context[u] += pooled[h] / count * weights.read[hidden + h, u]
-            context[u] += highest[h] * weights.read[2 * hidden + h, u]
+    _read_context(weights, encoding, num_slots, count, context)
     for slot in range(num_slots):
-        present = table[env, slot, PRESENT] != 0.0
-        running = table[env, slot, RUNNING] != 0.0
+        present = table[env, slot, col.PRESENT] != 0.0
+        running = table[env, slot, col.RUNNING] != 0.0
         if present:
-            for u in range(readers):
-                reader[u] = context[u]
-            for h in range(hidden):
-                for u in range(readers):
-                    reader[u] += encoding[slot, h] * weights.read[h, u]
-            for u in range(readers):
-                reader[u] = _squash(reader[u])
-        for m in range(num_mechanisms):
+            _read_task(weights, encoding, slot, context, reader)
+        for m in range(weights.line.shape[1]):
             action = m * num_slots + slot
             # The rule of the simulator's mask (docs/simulator.md, "Actions").
             if not present or (m > 0 and (running or not busy)):
@@ -200,7 +179,7 @@ def _score_table(
             total = 0.0
             for f in range(NUM_FEATURES):
                 total += features[slot, f] * weights.line[f, m]
-            for u in range(readers):
+            for u in range(context.shape[0]):
                 total += reader[u] * weights.score[u, m]
             scores[action] = total
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from prema_gym.agents.scorer.compiled import ScorerShape, Weights
 from prema_gym.agents.scorer.features import (
     LOG_CENTRE,
     LOG_MEDIUM_PRIORITY,
@@ -20,6 +19,7 @@ from prema_gym.agents.scorer.features import (
     QUANTUM_MS,
     TINY,
 )
+from prema_gym.agents.scorer.shape import ScorerShape, Weights
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -31,7 +31,7 @@ entropy of a distribution multiplies it by its probability of 0."""
 
 
 def features(table: Tensor) -> Tensor:
-    """Features of every row, (B, S, NUM_FEATURES); the compiled twin is ``write_features``.
+    """Features of every row, (B, S, NUM_FEATURES); the compiled twin is in ``compiled.py``.
 
     Args:
         table: Observation tables float32 (B, S, C). Rows without a task give finite numbers that

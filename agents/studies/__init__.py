@@ -1,1 +1,1 @@
-"""What is asked of a trained scheduler beyond its score: pages, curves, shipping."""
+"""What is asked of a trained scheduler beyond its score: other conditions, timelines, shipping."""

@@ -1,7 +1,5 @@
 """Does a policy stay better than PREMA where it was not trained? A table over changed conditions.
 
-    python -m prema_gym.agents.studies.generalisation learned --workloads 500
-
 Each row changes one thing about the paper's scenario: load, number of tasks, mix of batch sizes,
 arrival process, machine, or the truth of the estimates. Both policies play the same workloads, from
 test seeds; cells say how many times better the policy is.
@@ -9,22 +7,20 @@ test seeds; cells say how many times better the policy is.
 
 from __future__ import annotations
 
-import argparse
-import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
 from prema_gym.agents import seeds
 from prema_gym.agents.training.evolution.course import stretched
 from prema_gym.agents.training.objective import FIVE, Gains, gains, geometric_mean, measure
-from prema_gym.agents.training.validation import MAX_DECISIONS, REFERENCE
+from prema_gym.agents.training.validation import MAX_DECISIONS
+from prema_gym.baselines import PREMA
 
-from prema_gym import agents, baselines
-from prema_gym.errors import ConfigError, PremaError
+from prema_gym import baselines
+from prema_gym.errors import ConfigError
 from prema_gym.evaluation.play import Decider, mechanisms_of, run_policy
 from prema_gym.hardware.config import NPUConfig
-from prema_gym.simulator.simulator import Simulator
-from prema_gym.workloads import scenarios
+from prema_gym.simulator import Simulator
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
@@ -105,7 +101,7 @@ def compare(policy: Decider, condition: Condition, workloads: int) -> Gains:
         )
         return measure(run_policy(simulator, decider, batch))
 
-    return gains(play(policy), play(baselines.make(REFERENCE)))
+    return gains(play(policy), play(baselines.make(PREMA)))
 
 
 def distorted(batch: WorkloadBatch, error: float) -> WorkloadBatch:
@@ -137,21 +133,3 @@ def table(policy: Decider, base: Scenario, workloads: int) -> str:
         mean = geometric_mean(five)
         lines.append(f"| {condition.title} | " + " | ".join(cells) + f" | {mean:.3f} |")
     return "\n".join(lines)
-
-
-def main() -> None:
-    """Read the command line and print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("policy", help="a shipped policy, a run folder or a file")
-    parser.add_argument("--scenario", default="paper")
-    parser.add_argument("--workloads", type=int, default=500)
-    options = parser.parse_args()
-    try:
-        policy = agents.load(options.policy.removeprefix("path:"))
-        print(table(policy, scenarios.get(options.scenario), options.workloads))
-    except PremaError as error:
-        sys.exit(f"error: {error}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,19 +1,14 @@
 """How does a trained run become a shipped policy? Its weights, its configuration, and a table.
 
-    python -m prema_gym.agents.studies.shipping runs/learned learned
-
-copies the run's best weights and its configuration into ``agents/pretrained`` and writes the table
-of results beside them: the comparison with PREMA on test seeds, which no training or selection has
-seen. A test plays the first workloads of the table again.
+A run's best weights and its configuration are copied into ``agents/pretrained`` and the table of
+results is written beside them: the comparison with PREMA on test seeds, which no training or
+selection has seen. A test plays the first workloads of the table again.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +17,11 @@ from prema_gym.agents.policies.learned import LearnedPolicy
 from prema_gym.agents.training.objective import FIVE, geometric_mean
 from prema_gym.agents.training.run_folder import find_policy
 from prema_gym.agents.training.settings import TrainSettings
-from prema_gym.agents.training.validation import REFERENCE
+from prema_gym.baselines import PREMA
 
 from prema_gym import agents, baselines
-from prema_gym.errors import PremaError
 from prema_gym.evaluation.compare import evaluate
-from prema_gym.files import write_text_atomically
+from prema_gym.files import write_json
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.scenario import Scenario
 
@@ -47,16 +41,16 @@ def compare(
     seeds.check_test(seed, workloads)
     result = evaluate(
         scenario,
-        {policy.name: policy, REFERENCE: baselines.make(REFERENCE)},
+        {policy.name: policy, PREMA: baselines.make(PREMA)},
         workloads=workloads,
         seed=seed,
-        relative_to=REFERENCE,
+        relative_to=PREMA,
     )
-    own, base = result.policies[policy.name].metrics, result.policies[REFERENCE].metrics
+    own, base = result.policies[policy.name].metrics, result.policies[PREMA].metrics
     five = {
         metric.name: {
             "mean": own[metric.name].mean,
-            REFERENCE: base[metric.name].mean,
+            PREMA: base[metric.name].mean,
             "ratio": own[metric.name].ratio,
             "ratio_ci95": list(own[metric.name].ratio_ci95),
         }
@@ -96,23 +90,5 @@ def ship(run: Path, name: str, command: str) -> dict[str, Any]:
     }
     shutil.copyfile(source, target)
     settings.to_toml(agents.PRETRAINED / f"{name}.toml")
-    write_text_atomically(target.with_suffix(".json"), json.dumps(table, indent=2) + "\n")
+    write_json(target.with_suffix(".json"), table)
     return table
-
-
-def main() -> None:
-    """Read the command line and ship."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("run", type=Path)
-    parser.add_argument("name")
-    parser.add_argument("--command", required=True, help="the command that trained it")
-    options = parser.parse_args()
-    try:
-        table = ship(options.run, options.name, options.command)
-    except PremaError as error:
-        sys.exit(f"error: {error}")
-    print(json.dumps(table, indent=2))
-
-
-if __name__ == "__main__":
-    main()

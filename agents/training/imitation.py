@@ -12,12 +12,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from prema_gym.agents import seeds
-from prema_gym.agents.scorer.compiled import ScorerShape, Weights
+from prema_gym.agents.policies.learned import TRAINED_MECHANISMS
+from prema_gym.agents.scorer.shape import ScorerShape, Weights
 from prema_gym.agents.scorer.torch_scorer import SlotScorer
 from torch.nn import functional
 
 from prema_gym import baselines
-from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator import Simulator
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
@@ -32,7 +33,7 @@ _ROUND = 10**9  # a round of training seeds that no training reaches
 
 
 def watch(
-    teacher: str, scenario: Scenario, seed: int, mechanisms: tuple[str, ...] = ("checkpoint",)
+    teacher: str, scenario: Scenario, seed: int, mechanisms: tuple[str, ...] = TRAINED_MECHANISMS
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Tables that a baseline meets and the actions it takes: (N, S, C) and (N,)."""
     catalog = compile_scenario(scenario)

@@ -1,8 +1,10 @@
-"""How is a run started or resumed, whatever the algorithm?"""
+"""How is a training run started or resumed, whatever the algorithm, and how does one watch it?"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from prema_gym.agents.training.run_folder import RunFolder
@@ -11,48 +13,116 @@ from prema_gym.agents.training.settings import TrainSettings
 from prema_gym.errors import MissingExtraError
 
 
-def train(output: Path, settings: TrainSettings) -> None:
-    """Start a run and carry it to its end.
+@dataclass(frozen=True, kw_only=True)
+class TrainingProgress:
+    """Where a training run stands, as its callback is told.
+
+    Attributes:
+        event: "validation", or "generation" (of an evolution strategy).
+        timesteps: Scheduling decisions taken so far.
+        total_timesteps: Those that were asked for.
+        metrics: After a validation the columns of ``evaluations.csv``: the five metrics, their
+            ratios to PREMA's, the score. After a generation its best candidate's ``fitness``, the
+            search's ``spread`` and the ``length`` of a workload in decisions.
+        best_score: Best score of a validation so far; −∞ before the first.
+    """
+
+    event: str
+    timesteps: int
+    total_timesteps: int
+    metrics: Mapping[str, float]
+    best_score: float
+
+
+Callback = Callable[[TrainingProgress], object]
+"""Called in the training's own process, which waits for it; returns False to end the run."""
+
+
+@dataclass
+class TrainingRun:
+    """What an algorithm is given to carry out.
+
+    Attributes:
+        folder: Where everything is kept.
+        settings: What to do.
+        resumes: Go on from the folder's state.
+        callback: Told of every validation, and of every generation where there are some.
+        stopped: Whether the callback has ended the run.
+    """
+
+    folder: RunFolder
+    settings: TrainSettings
+    resumes: bool
+    callback: Callback | None = None
+    stopped: bool = field(default=False, init=False)
+
+    def tell(self, event: str, timesteps: int, metrics: Mapping[str, float]) -> None:
+        """Tell the callback, and note whether it wants the run to end."""
+        if self.callback is None:
+            return
+        progress = TrainingProgress(
+            event=event,
+            timesteps=timesteps,
+            total_timesteps=self.settings.timesteps,
+            metrics=dict(metrics),
+            best_score=self.folder.best_score(),
+        )
+        if self.callback(progress) is False:
+            self.stopped = True
+
+
+def train(
+    output: str | os.PathLike[str], settings: TrainSettings, *, callback: Callback | None = None
+) -> None:
+    """Start a training run and carry it to its end; ``agents.load(output)`` is its best policy.
+
+    Args:
+        output: Folder of the new run.
+        settings: What to do.
+        callback: Told how it goes (:class:`TrainingProgress`) after every validation, and for
+            "es" after every generation. Where it returns False the run ends there, as if its
+            timesteps had been reached; :func:`resume` goes on.
 
     Raises:
         ConfigError: The folder already holds a run, or settings do not fit together.
         KeyboardInterrupt: After an interrupt, with the run saved.
     """
-    _run(RunFolder.create(output, settings), settings, resume=False)
+    folder = RunFolder.create(Path(output), settings)
+    _carry(TrainingRun(folder, settings, False, callback))
 
 
-def resume(folder: Path, timesteps: int | None = None) -> None:
-    """Carry an interrupted run to its end.
+def resume(
+    folder: str | os.PathLike[str],
+    timesteps: int | None = None,
+    *,
+    callback: Callback | None = None,
+) -> None:
+    """Carry a training run that was broken off to its end.
 
     Args:
         folder: The run's folder.
         timesteps: A new end; default: the one it was started with.
+        callback: As for :func:`train`.
 
     Raises:
         ConfigError: There is nothing to resume, or it is damaged.
         KeyboardInterrupt: After an interrupt, with the run saved.
     """
-    run, settings = RunFolder.open(folder)
+    found, settings = RunFolder.open(Path(folder))
     if timesteps is not None:
         settings = replace(settings, timesteps=timesteps)
-    saved = run.was_saved
+    saved = found.was_saved
     if saved:
-        run.check_problem(settings)
+        found.check_problem(settings)
     else:  # stopped before it was saved for the first time: it starts over
-        run.note_problem(settings)
-        run.note_start(0)
-    _run(run, settings, resume=saved)
+        found.note_problem(settings)
+        found.note_start(0)
+    _carry(TrainingRun(found, settings, saved, callback))
 
 
-def _run(folder: RunFolder, settings: TrainSettings, *, resume: bool) -> None:
+def _carry(run: TrainingRun) -> None:
+    algorithm = run.settings.algorithm
     try:
-        if settings.algo == "es":
-            from prema_gym.agents.training.evolution.run import evolve
-
-            evolve(folder, settings, resume=resume)
-        else:
-            from prema_gym.agents.training.gradient.run import train_gradient
-
-            train_gradient(folder, settings, resume=resume)
+        algorithm.load("train")(run)
     except ModuleNotFoundError as error:
-        raise MissingExtraError("training", error.name or "torch", "train") from None
+        raise MissingExtraError("training", error.name or "torch", algorithm.extra) from None

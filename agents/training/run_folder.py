@@ -12,41 +12,19 @@ tensorboard/         curves
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import io
 import json
-import platform
-import subprocess
 import time
-from collections.abc import Mapping
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from prema_gym.agents import seeds
+from prema_gym.agents.training.evaluations import read_rows, write_rows
+from prema_gym.agents.training.provenance import by_content, git_state, problem, versions
 from prema_gym.agents.training.settings import TrainSettings
 
 from prema_gym.checks import damaged
 from prema_gym.errors import ConfigError
-from prema_gym.files import write_atomically, write_text_atomically
-from prema_gym.networks.importers import is_file
-
-PACKAGES = (
-    "prema-gym",
-    "numpy",
-    "numba",
-    "gymnasium",
-    "torch",
-    "stable-baselines3",
-    "sb3-contrib",
-    "cma",
-)
-
-
-MECHANISMS = ("checkpoint",)
-"""How policies trained here preempt."""
+from prema_gym.files import read_json, to_strict_json, write_atomically, write_json
 
 _CLOCK = b"wall_s "
 """How a state's file begins: the seconds spent follow, then a line's end and the state."""
@@ -124,7 +102,7 @@ class RunFolder:
 
     def note_problem(self, settings: TrainSettings) -> None:
         """Write into ``run.json`` what is learned on."""
-        self._write_known(self._known() | _problem(settings))
+        self._write_known(self._known() | problem(settings))
 
     def check_problem(self, settings: TrainSettings) -> None:
         """Hold the scenario and its files against what the run began with.
@@ -132,12 +110,12 @@ class RunFolder:
         Raises:
             ConfigError: They have changed: what was learned would be of another problem.
         """
-        known, problem = self._known(), _problem(settings)
+        known = self._known()
         if "scenario" not in known:  # a run of a version that did not keep it
             self.note_problem(settings)
             return
         try:
-            before, now = _by_content(known), _by_content(problem)
+            before, now = by_content(_plain(known)), by_content(_plain(problem(settings)))
         except (KeyError, TypeError, AttributeError) as error:
             raise damaged(self.path / "run.json", error) from None
         changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
@@ -170,18 +148,17 @@ class RunFolder:
         self._write_known(known)
 
     def _write_known(self, known: dict[str, Any]) -> None:
-        write_text_atomically(self.path / "run.json", json.dumps(known, indent=2) + "\n")
+        write_json(self.path / "run.json", known)
 
     def _known(self) -> dict[str, Any]:
         path = self.path / "run.json"
-        try:
-            known = json.loads(path.read_text(encoding="utf-8"))
-            known["starts"] = list(known["starts"])
-        except FileNotFoundError:
+        if not path.exists():
             return {"starts": []}
-        except (ValueError, KeyError, TypeError) as error:
+        known = read_json(path, infinity=True)
+        try:
+            return {**known, "starts": list(known["starts"])}
+        except (KeyError, TypeError) as error:
             raise damaged(path, error) from None
-        return dict(known)
 
     def save_state(self, state: bytes) -> None:
         """Keep what a resumed run needs, and beside it, in one file, the time spent."""
@@ -225,43 +202,19 @@ class RunFolder:
         self._spent_before = max(self._spent_before, latest)
         kept = [row for row in rows if int(row["timesteps"]) <= timesteps]
         if kept:
-            self._write_rows(kept)
+            write_rows(self.evaluations, kept)
         elif rows:
             self.evaluations.unlink()
 
     def rows(self) -> list[dict[str, str]]:
         """The evaluations so far."""
-        if not self.evaluations.exists():
-            return []
-        try:
-            text = self.evaluations.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise damaged(self.evaluations, error) from None
-        if not text.endswith("\n"):
-            raise ConfigError(f"{self.evaluations} is damaged: its last line has no end")
-        reader = csv.DictReader(io.StringIO(text))
-        rows = list(reader)
-        if not rows or not {"timesteps", "wall_s", "score"} <= set(reader.fieldnames or ()):
-            raise ConfigError(f"{self.evaluations} is damaged: it holds no evaluation")
-        for line, row in enumerate(rows, start=2):
-            try:
-                int(row["timesteps"]), [float(value) for value in row.values()]
-            except (KeyError, TypeError, ValueError):
-                raise ConfigError(f"{self.evaluations} is damaged in line {line}") from None
-        return rows
+        return read_rows(self.evaluations)
 
     def add_evaluation(self, timesteps: int, row: dict[str, float]) -> None:
         """Append one line."""
         new = {"timesteps": str(timesteps), "wall_s": f"{self.spent_s:.1f}"}
         new |= {name: f"{value:.6g}" for name, value in row.items()}
-        self._write_rows([*self.rows(), new])
-
-    def _write_rows(self, rows: list[dict[str, str]]) -> None:
-        text = io.StringIO()
-        writer = csv.DictWriter(text, fieldnames=list(rows[-1]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        write_text_atomically(self.evaluations, text.getvalue())
+        write_rows(self.evaluations, [*self.rows(), new])
 
     def best_score(self) -> float:
         """The best validation so far; −∞ before the first."""
@@ -272,49 +225,9 @@ class RunFolder:
         return self.checkpoints / f"step_{timesteps:012d}{suffix}"
 
 
-def _problem(settings: TrainSettings) -> dict[str, dict[str, Any]]:
-    """What is learned on, as ``run.json`` holds it."""
-    scenario = settings.resolved_scenario
-    files = [name for name in scenario.networks if is_file(name)]
-    files += [] if scenario.trace is None else [scenario.trace]
-    plain = json.loads(json.dumps(scenario.to_dict()))  # with lists for tuples, as it is read back
-    digests = {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in files}
-    return {"scenario": plain, "files": digests}
-
-
-def _by_content(problem: Mapping[str, Any]) -> dict[str, Any]:
-    """A scenario with its files' digests in place of their paths: files may move."""
-    scenario, files = dict(problem["scenario"]), dict(problem["files"])
-    scenario["networks"] = [files.get(name, name) for name in scenario["networks"]]
-    scenario["trace"] = files.get(scenario.get("trace"))
-    scenario["lengths"] = [
-        {**entry, "network": files.get(entry["network"], entry["network"])}
-        for entry in scenario["lengths"]
-    ]
-    return scenario
-
-
-def describe_policy(
-    settings: TrainSettings, timesteps: int, validation: dict[str, float] | None
-) -> dict[str, Any]:
-    """What a policy's file says of where it comes from.
-
-    Args:
-        settings: The run.
-        timesteps: Scheduling decisions it was trained for.
-        validation: How it did, by column; None before that is known.
-    """
-    return {
-        "mechanisms": list(MECHANISMS),
-        "algo": settings.algo,
-        "scenario": settings.scenario,
-        "objective": settings.objective,
-        "seed": settings.seed,
-        "timesteps": timesteps,
-        "git": git_state(),
-        "source": f"train.py --algo {settings.algo}, {timesteps} decisions",
-        "validation": validation,
-    }
+def _plain(known: dict[str, Any]) -> dict[str, Any]:
+    """As a reader of the file sees it: lists for tuples, and "inf" for infinity."""
+    return dict(json.loads(to_strict_json(known)))
 
 
 def find_policy(path: Path) -> Path:
@@ -330,38 +243,3 @@ def find_policy(path: Path) -> Path:
     if not kept:
         raise ConfigError(f"{path} holds no trained policy (neither best.* nor checkpoints/)")
     return kept[-1]
-
-
-def versions() -> dict[str, str]:
-    """Versions that a run depends on."""
-    found = {"python": platform.python_version(), "machine": platform.platform()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
-
-
-@lru_cache(maxsize=1)
-def git_state() -> str:
-    """Commit of the source, "+ changes" where it differs from it; "unknown" outside git.
-
-    As of the first call: that is the source that was loaded.
-    """
-
-    def git(*arguments: str) -> str:
-        return subprocess.run(
-            ("git", *arguments),
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=10,
-        ).stdout.strip()
-
-    try:
-        changed = git("status", "--porcelain", "--untracked-files=no")
-        return git("rev-parse", "HEAD") + (" + changes" if changed else "")
-    except (OSError, subprocess.SubprocessError):
-        return "unknown"

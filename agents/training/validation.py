@@ -17,6 +17,7 @@ from prema_gym.agents.training.objective import (
     measure,
     weights_of,
 )
+from prema_gym.baselines import PREMA
 
 from prema_gym import baselines
 from prema_gym.evaluation.play import Decider, mechanisms_of, run_policy
@@ -24,8 +25,6 @@ from prema_gym.simulator import DEFAULT_SLOTS, Simulator
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
-
-REFERENCE = "dynamic-prema"
 
 FLOOR, FLOOR_WEIGHT = 0.02, 20.0
 """A gain below the floor counts so much more than one above, when checkpoints are compared: 2 %
@@ -93,7 +92,7 @@ class Validator:
         self._catalogs = [compile_scenario(scenario) for scenario in scenarios]
         drawn = seeds.validation_workloads(workloads, first).tolist()
         self._batches = [sample_batch(catalog, drawn) for catalog in self._catalogs]
-        reference = baselines.make(REFERENCE)
+        reference = baselines.make(PREMA)
         self.reference = [self._play(reference, k)[0] for k in range(len(self._catalogs))]
 
     def __call__(self, policy: Decider) -> Validation:
@@ -129,3 +128,17 @@ def score(
     """Weighted gain over scenarios (first axis) and metrics, with the floor."""
     worth = gained - FLOOR_WEIGHT * np.maximum(FLOOR - gained, 0.0)
     return float(of_scenarios @ worth @ of_metrics)
+
+
+def describe(timesteps: int, seen: Validation, best: bool) -> str:
+    """One line about a validation: how many times better than the reference on each metric."""
+    row = seen.row()
+    names = ("antt", "stp", "fairness", "sla_violation", "p95_ntt_high", "geometric_mean")
+    short = ("ANTT", "STP", "fairness", "SLA", "p95 high", "mean")
+    ratios = ", ".join(
+        f"{label} {row[f'{name}_ratio']:.3f}×" for label, name in zip(short, names, strict=True)
+    )
+    mark = " (best so far)" if best else ""
+    return (
+        f"{timesteps:>12,} steps: {ratios}; least anywhere {row['least_ratio_anywhere']:.3f}×{mark}"
+    )

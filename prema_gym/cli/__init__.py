@@ -12,13 +12,14 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 import typer
 
 from prema_gym.cli.commands import application
 from prema_gym.errors import PremaError
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
 
 # Typer brings its own copy of Click, older ones use the package: both are reached through a child.
 UsageProblem: type[typer.BadParameter] = next(
@@ -28,21 +29,37 @@ UsageProblem: type[typer.BadParameter] = next(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; mistakes of the caller exit with status 2 and one line."""
+    run(application(), "prema-gym", arguments)
+
+
+def run(app: typer.Typer, program: str, arguments: Sequence[str] | None = None) -> None:
+    """Run an application, and end as every command of ours ends: with an exit status.
+
+    Args:
+        app: Its commands.
+        program: What messages call it.
+        arguments: What it is asked; default: what the process was.
+    """
     given = sys.argv[1:] if arguments is None else list(arguments)
+
+    def fail(message: str) -> NoReturn:
+        print(f"{program}: " + " ".join(message.split()), file=sys.stderr)
+        sys.exit(2)
+
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # a "±" that the encoding lacks
         # Typer's own way to run would turn an interrupt and a closed pipe into exit codes.
-        command = typer.main.get_command(application())
-        with command.make_context("prema-gym", given) as context:
+        command = typer.main.get_command(app)
+        with command.make_context(program, [*given]) as context:
             status = command.invoke(context)
         sys.stdout.flush()
     except typer.Exit as stop:
         status = stop.exit_code
     except UsageProblem as error:
-        _fail(f"{error.format_message()} (given: {shlex.join(given)})")
+        fail(f"{error.format_message()} (given: {shlex.join(given)})")
     except PremaError as error:
-        _fail(str(error))
+        fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
         print("stopped", file=sys.stderr)
         sys.exit(130)
@@ -50,14 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stderr.close()
         sys.exit(0)
     except MemoryError:
-        _fail("not enough memory: ask for fewer workloads, tasks or slots")
+        fail("not enough memory: ask for fewer workloads, tasks or slots")
     except OSError as error:
         # What is still buffered would fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        _fail(f"cannot write the result: {error.strerror}")
+        fail(f"cannot write the result: {error.strerror}")
     sys.exit(status if isinstance(status, int) else 0)
-
-
-def _fail(message: str) -> None:
-    print("prema-gym: " + " ".join(message.split()), file=sys.stderr)
-    sys.exit(2)

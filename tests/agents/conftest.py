@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from prema_gym.agents.policies.learned import LearnedPolicy
-from prema_gym.agents.scorer.compiled import ScorerShape
+from prema_gym.agents.scorer.shape import ScorerShape
 
-from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator import Simulator
 from prema_gym.workloads.catalog import Catalog, compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario

@@ -47,7 +47,7 @@ def test_environments_of_neighbouring_runs_share_no_seed() -> None:
     copies = 65_536  # more than any run has
     assert seeds.training_environment(4) >= seeds.training_environment(3) + copies
     assert seeds.training_environment(0) == seeds.TRAINING.start
-    with pytest.raises(ConfigError, match="from 0 to 30516, given 30517"):
+    with pytest.raises(ConfigError, match="from 0 to 30516, got 30517"):
         seeds.training_environment(30_517)
 
 

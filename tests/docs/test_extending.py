@@ -20,7 +20,7 @@ THINGS = (
 )  # fmt: skip
 
 
-AWAITED = ("agents/training/algorithms.py",)
+AWAITED: tuple[str, ...] = ()
 """Files of tables that rooms still being put in order will have: to be emptied."""
 
 

@@ -13,12 +13,13 @@ from queue import SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
-from prema_gym.agents.scorer.compiled import Weights, choose
+from prema_gym.agents.scorer.compiled import choose
+from prema_gym.agents.scorer.shape import Weights
 from prema_gym.agents.training.objective import Gains, measure
 
 from prema_gym.errors import ConfigError
 from prema_gym.evaluation.play import Decider, outcomes_of, run_policy
-from prema_gym.simulator.simulator import Simulator
+from prema_gym.simulator import Simulator
 from prema_gym.workloads.catalog import Catalog, compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
@@ -85,9 +86,9 @@ COURSE: tuple[Leg, ...] = (
 
 
 class Track:
-    """One leg, ready to be run: simulators, and this round's workloads with the reference's result.
+    """One leg, ready to be played: simulators, this round's workloads, the reference's result.
 
-    Candidates may be run from several threads at once; each call borrows a simulator.
+    Candidates may be played from several threads at once; each call borrows a simulator.
     """
 
     def __init__(self, catalog: Catalog, workloads: int, threads: int) -> None:
@@ -111,7 +112,7 @@ class Track:
         self.reference, decisions = self._play(play)
         return decisions
 
-    def run(self, weights: Weights) -> tuple[Gains, int]:
+    def play(self, weights: Weights) -> tuple[Gains, int]:
         """Play this round's workloads with a network: the five metrics, and decisions taken."""
 
         def play(simulator: Simulator, batch: WorkloadBatch) -> None:

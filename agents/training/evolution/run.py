@@ -9,26 +9,20 @@ from prema_gym.agents.policies.weights_file import save_weights
 from prema_gym.agents.training.evolution.course import COURSE
 from prema_gym.agents.training.evolution.search import EvolutionStrategy, Generation, first_guess
 from prema_gym.agents.training.progress import Reporter
-from prema_gym.agents.training.run_folder import RunFolder, describe_policy
+from prema_gym.agents.training.provenance import describe_policy
+from prema_gym.agents.training.run import TrainingRun
 from prema_gym.agents.training.selection import MORE, add_average, choose_best, latest
-from prema_gym.agents.training.settings import TrainSettings
-from prema_gym.agents.training.validation import Validation, Validator
+from prema_gym.agents.training.validation import Validation, Validator, describe
 from torch.utils.tensorboard import SummaryWriter
 
 
-def evolve(folder: RunFolder, settings: TrainSettings, *, resume: bool) -> None:
-    """Run the evolution strategy of a run folder to its end.
-
-    Args:
-        folder: Where everything is kept.
-        settings: What to do.
-        resume: Go on from the folder's state.
-    """
-    config = replace(settings.evolution, workloads=settings.num_envs)
-    scenario = settings.resolved_scenario
+def evolve(run: TrainingRun) -> None:
+    """Carry a training run of the evolution strategy to its end."""
+    folder, settings = run.folder, run.settings
+    config, scenario = settings.evolution, settings.resolved_scenario
     with Reporter(settings.timesteps) as reporter:
         initial = first_guess(config.shape, settings.seed)
-        if settings.init_from and not resume:
+        if settings.init_from and not run.resumes:
             from prema_gym.agents.training.imitation import imitate
 
             course = replace(scenario, quantum_ms=config.quantum_ms)
@@ -38,31 +32,26 @@ def evolve(folder: RunFolder, settings: TrainSettings, *, resume: bool) -> None:
         search = EvolutionStrategy(
             scenario,
             config,
+            workloads=settings.num_envs,
             seed=settings.seed,
             objective=settings.objective,
             initial=initial,
             threads=settings.threads,
         )
-        if resume:
+        if run.resumes:
             search.restore(folder.load_state(), folder.state)
             folder.resumed(search.decisions)
             reporter.say_if_done(search.decisions)
-        _Loop(folder, settings, search, reporter).run()
+        _Loop(run, search, reporter).train()
 
 
 class _Loop:
-    """The loop of one run, and what happens between generations."""
+    """The loop of one training run, and what happens between generations."""
 
-    def __init__(
-        self,
-        folder: RunFolder,
-        settings: TrainSettings,
-        search: EvolutionStrategy,
-        reporter: Reporter,
-    ) -> None:
-        self._folder, self._settings, self._search = folder, settings, search
-        self._reporter = reporter
-        self._validator = self._validate_with(settings.eval_workloads)
+    def __init__(self, run: TrainingRun, search: EvolutionStrategy, reporter: Reporter) -> None:
+        self._run, self._search, self._reporter = run, search, reporter
+        self._folder, self._settings = run.folder, run.settings
+        self._validator = self._validate_with(self._settings.eval_workloads)
 
     def _validate_with(self, workloads: int, first: int = 0) -> Validator:
         """Every leg of the course, each with the scenario's own quantum."""
@@ -75,7 +64,7 @@ class _Loop:
             objective=self._settings.objective,
         )
 
-    def run(self) -> None:
+    def train(self) -> None:
         settings, search = self._settings, self._search
         due = (search.decisions // settings.eval_every + 1) * settings.eval_every
         with SummaryWriter(
@@ -84,7 +73,7 @@ class _Loop:
             between = search.state()
             self._folder.save_state(between)  # before there is anything to lose
             try:
-                while search.decisions < settings.timesteps:
+                while search.decisions < settings.timesteps and not self._run.stopped:
                     self._log(search.step())
                     if search.decisions >= min(due, settings.timesteps):
                         due = (search.decisions // settings.eval_every + 1) * settings.eval_every
@@ -111,9 +100,14 @@ class _Loop:
     def _log(self, generation: Generation) -> None:
         self._reporter.at(generation.decisions)
         # The names under which SB3's algorithms log what an episode paid and how long it was.
-        self._writer.add_scalar("rollout/ep_rew_mean", generation.fitness, generation.decisions)
-        self._writer.add_scalar("rollout/ep_len_mean", generation.length, generation.decisions)
-        self._writer.add_scalar("search/spread", generation.spread, generation.decisions)
+        for name, value in (
+            ("rollout/ep_rew_mean", generation.fitness),
+            ("rollout/ep_len_mean", generation.length),
+            ("search/spread", generation.spread),
+        ):
+            self._writer.add_scalar(name, value, generation.decisions)
+        metrics = {name: getattr(generation, name) for name in ("fitness", "spread", "length")}
+        self._run.tell("generation", generation.decisions, metrics)
 
     def _validate(self) -> None:
         search, folder = self._search, self._folder
@@ -130,21 +124,8 @@ class _Loop:
         folder.add_evaluation(search.decisions, row)
         folder.save_state(search.state())
         self._reporter.say(describe(search.decisions, seen, best))
+        self._run.tell("validation", search.decisions, row)
 
     def _about(self, seen: Validation | None) -> dict[str, object]:
         row = None if seen is None else seen.row()
         return describe_policy(self._settings, self._search.decisions, row)
-
-
-def describe(timesteps: int, seen: Validation, best: bool) -> str:
-    """One line about a validation: how many times better than the reference on each metric."""
-    row = seen.row()
-    names = ("antt", "stp", "fairness", "sla_violation", "p95_ntt_high", "geometric_mean")
-    short = ("ANTT", "STP", "fairness", "SLA", "p95 high", "mean")
-    ratios = ", ".join(
-        f"{label} {row[f'{name}_ratio']:.3f}×" for label, name in zip(short, names, strict=True)
-    )
-    mark = " (best so far)" if best else ""
-    return (
-        f"{timesteps:>12,} steps: {ratios}; least anywhere {row['least_ratio_anywhere']:.3f}×{mark}"
-    )

@@ -9,7 +9,6 @@ Strategy: A Tutorial", arXiv 1604.00772, in the package ``cma``.
 
 from __future__ import annotations
 
-import math
 import pickle
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,85 +19,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from prema_gym.agents import seeds
-from prema_gym.agents.scorer.compiled import ScorerShape, Weights
+from prema_gym.agents.policies.old_names import unpickle
+from prema_gym.agents.scorer.shape import ScorerShape, Weights
+from prema_gym.agents.training.evolution.config import EvolutionConfig
 from prema_gym.agents.training.evolution.course import COURSE, Leg, tracks
-from prema_gym.agents.training.objective import FIVE, Gains, gains, weights_of
-from prema_gym.agents.training.validation import REFERENCE
+from prema_gym.agents.training.objective import FIVE, gains, weights_of
+from prema_gym.baselines import PREMA
 
 from prema_gym import baselines
-from prema_gym.checks import check_kinds, damaged
+from prema_gym.checks import damaged
 from prema_gym.errors import ConfigError
 from prema_gym.workloads.scenario import Scenario
-
-
-@dataclass(frozen=True, kw_only=True)
-class EvolutionConfig:
-    """What the search is made of.
-
-    Attributes:
-        hidden: See :class:`.ScorerShape`. Default 4: with 6, nearly twice the
-            weights, the search climbed more slowly.
-        readers: The same.
-        population: Candidates in a generation.
-        sigma: First spread of the search, in units of the weights, which are of order one.
-        workloads: Workloads that each candidate plays in a generation, over all legs.
-        quantum_ms: Quantum during training [ms]. Default 2: eight times the paper's asks a sixth of
-            the questions, and few answers change within two milliseconds. Validation and
-            evaluation use the scenario's own; what is learnt carries over.
-        floor: Gain (a logarithm) that every metric of every leg should have at least. Default
-            2 %: about what a batch of this size can tell from nothing.
-        refine_at: Decisions after which the floor is ``refine_floor``; 0: never. The search first
-            gains, then makes sure that nothing is lost anywhere.
-        refine_floor: The floor from then on.
-        floor_weight: How much more a gain below the floor counts than one above: large enough that
-            no metric is sold for another.
-        ceiling: Gain beyond which more earns nothing. SLA violations fall to a third where load is
-            light; without a ceiling that alone would steer the search.
-    """
-
-    hidden: int = 4
-    readers: int = 4
-    population: int = 14
-    sigma: float = 0.2
-    workloads: int = 640
-    quantum_ms: float = 2.0
-    floor: float = 0.02
-    refine_at: int = 0
-    refine_floor: float = 0.06
-    floor_weight: float = 4.0
-    ceiling: float = 0.5
-
-    def __post_init__(self) -> None:
-        check_kinds(self)
-        if self.population < 4 or self.workloads < 8:
-            raise ConfigError(
-                "an evolution strategy needs population ≥ 4 and workloads ≥ 8, given "
-                f"{self.population} and {self.workloads}"
-            )
-        for name in ("sigma", "quantum_ms"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ConfigError(
-                    f"{name} must be positive and finite, given {getattr(self, name)!r}"
-                )
-        if not self.ceiling > 0:
-            raise ConfigError(f"ceiling must be positive, given {self.ceiling!r}")
-        for name in ("floor", "refine_floor"):
-            if not 0 <= getattr(self, name) < self.ceiling:
-                raise ConfigError(
-                    f"{name} must be from 0 to below the ceiling of {self.ceiling!r}, given "
-                    f"{getattr(self, name)!r}"
-                )
-        if self.floor_weight < 0 or self.refine_at < 0:
-            raise ConfigError(
-                "floor_weight and refine_at must not be negative, given "
-                f"{self.floor_weight!r} and {self.refine_at!r}"
-            )
-        _ = self.shape  # refuses sizes that no network can have
-
-    @property
-    def shape(self) -> ScorerShape:
-        """Sizes of the network."""
-        return ScorerShape(hidden=self.hidden, readers=self.readers)
 
 
 class Normals:
@@ -142,6 +73,7 @@ class EvolutionStrategy:
         scenario: Scenario,
         config: EvolutionConfig,
         *,
+        workloads: int,
         seed: int,
         objective: str = "balanced",
         initial: Weights | None = None,
@@ -152,7 +84,8 @@ class EvolutionStrategy:
 
         Args:
             scenario: What to be good at.
-            config: See :class:`EvolutionConfig`.
+            config: See :class:`.EvolutionConfig`.
+            workloads: Workloads that each candidate plays in a generation, over all legs.
             seed: Seed of the search and of its workloads.
             objective: A name of :func:`prema_gym.agents.training.objective.objective_names`.
             initial: Weights to start from; default: random encoders and a score that prefers
@@ -168,11 +101,11 @@ class EvolutionStrategy:
         self._tracks = tracks(
             scenario,
             legs,
-            workloads=config.workloads,
+            workloads=workloads,
             quantum_ms=config.quantum_ms,
             threads=threads,
         )
-        self._reference = baselines.make(REFERENCE)
+        self._reference = baselines.make(PREMA)
         self.generation = 0
         self.decisions = 0
         self._floor = config.floor
@@ -237,7 +170,7 @@ class EvolutionStrategy:
         gained = np.empty((len(self._tracks), len(FIVE)))
         decisions = 0
         for row, track in zip(gained, self._tracks, strict=True):
-            own, taken = track.run(weights)
+            own, taken = track.play(weights)
             row[:] = gains(own, track.reference)
             decisions += taken
         return gained, decisions
@@ -257,8 +190,8 @@ class EvolutionStrategy:
             ConfigError: The state is damaged or of a network of another size.
         """
         try:
-            generation, decisions, dumped = pickle.loads(state)
-            search: Any = pickle.loads(dumped)
+            generation, decisions, dumped = unpickle(state)
+            search: Any = unpickle(dumped)
             fits = self.shape.size == search.N
         except Exception as error:  # whatever pickle makes of bytes that mean nothing
             raise damaged(path, error) from None
@@ -281,10 +214,3 @@ def first_guess(shape: ScorerShape, seed: int) -> Weights:
     # remaining, estimate, priority, slowdown, running: the order of features.FEATURES
     weights.line[:5, 0] = (-1.0, -1.0, 2.0, 2.0, 0.1)
     return weights
-
-
-def summary(gained: Gains) -> str:
-    """Ratios of the five metrics as one short text, from their gains."""
-    return " ".join(
-        f"{metric.title} {ratio:.3f}" for metric, ratio in zip(FIVE, np.exp(gained), strict=True)
-    )

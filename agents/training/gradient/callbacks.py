@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from prema_gym.agents.policies.learned import LearnedPolicy
+from prema_gym.agents.policies.learned import TRAINED_MECHANISMS, LearnedPolicy
 from prema_gym.agents.policies.sb3_model import SB3Policy
 from prema_gym.agents.policies.weights_file import save_weights
-from prema_gym.agents.training.evolution.run import describe
 from prema_gym.agents.training.progress import Reporter
-from prema_gym.agents.training.run_folder import MECHANISMS, RunFolder, describe_policy
-from prema_gym.agents.training.settings import TrainSettings
-from prema_gym.agents.training.validation import Validation, Validator
+from prema_gym.agents.training.provenance import describe_policy
+from prema_gym.agents.training.run import TrainingRun
+from prema_gym.agents.training.validation import Validation, Validator, describe
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
@@ -33,15 +32,15 @@ class Keeper(BaseCallback):
 
     def __init__(
         self,
-        folder: RunFolder,
-        settings: TrainSettings,
+        run: TrainingRun,
         validator: Validator,
         reporter: Reporter,
         pack: Callable[[], bytes],
     ) -> None:
         """Take what is needed; see the modules of the types."""
         super().__init__()
-        self._folder, self._settings, self._validator = folder, settings, validator
+        self._run, self._validator = run, validator
+        self._folder, self._settings = run.folder, run.settings
         self._reporter, self._pack = reporter, pack
         self._unsaved = True
         self._due = 0
@@ -68,20 +67,22 @@ class Keeper(BaseCallback):
             every = self._settings.eval_every
             self._due = (self.num_timesteps // every + 1) * every
             self._validate()
-        return True
+        return not self._run.stopped
 
     def _on_training_end(self) -> None:
         if self._validated_at != self.num_timesteps:
             self._validate()
-        self.between = self._pack()
+        # Stopped in the middle of a rollout, it goes on from that one's start.
+        if not (self._run.stopped and isinstance(self.model, OnPolicyAlgorithm)):
+            self.between = self._pack()
 
     def _validate(self) -> None:
         self._validated_at = self.num_timesteps
         folder, scorer = self._folder, getattr(self.model.policy, "scorer", None)
         policy = (
-            SB3Policy("candidate", self.model, {"mechanisms": MECHANISMS})
+            SB3Policy("candidate", self.model, {"mechanisms": TRAINED_MECHANISMS})
             if scorer is None
-            else LearnedPolicy("candidate", scorer.weights, {"mechanisms": MECHANISMS})
+            else LearnedPolicy("candidate", scorer.weights, {"mechanisms": TRAINED_MECHANISMS})
         )
         seen = self._validator(policy)
         row = seen.row()
@@ -101,6 +102,7 @@ class Keeper(BaseCallback):
         folder.add_evaluation(self.num_timesteps, row)
         self._unsaved = True
         self._reporter.say(describe(self.num_timesteps, seen, best))
+        self._run.tell("validation", self.num_timesteps, row)
 
     def _write_zip(self, path: Path) -> None:
         self.model.save(path)

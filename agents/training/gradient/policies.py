@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 from gymnasium import spaces
-from prema_gym.agents.scorer.compiled import ScorerShape
+from prema_gym.agents.scorer.shape import ScorerShape
 from prema_gym.agents.scorer.torch_scorer import (
     Schedule,
     SlotCritic,

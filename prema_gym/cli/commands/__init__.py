@@ -26,18 +26,30 @@ def commands() -> dict[str, Callable[..., None]]:
 
 def application() -> typer.Typer:
     """The command line with all commands."""
-    app = typer.Typer(
-        add_completion=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        help="Schedule DNN tasks on a preemptible NPU: PREMA, classic and learned policies "
-        "compared.",
+    app = _empty(
+        "Schedule DNN tasks on a preemptible NPU: PREMA, classic and learned policies compared."
     )
     app.callback(invoke_without_command=True)(_without_command)
     for function in commands().values():
         app.command()(function)
     return app
+
+
+def single(name: str) -> typer.Typer:
+    """One command alone, for a program of its own."""
+    app = _empty()
+    app.command()(commands()[name])
+    return app
+
+
+def _empty(help: str | None = None) -> typer.Typer:
+    return typer.Typer(
+        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        help=help,
+    )
 
 
 def _without_command(

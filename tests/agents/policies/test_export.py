@@ -4,10 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 torch = pytest.importorskip("torch")
 
 from prema_gym.agents.policies.export import Chooser, export, latency_us  # noqa: E402
+from prema_gym.agents.policies.learned import LearnedPolicy  # noqa: E402
 
 from prema_gym import agents  # noqa: E402
 from prema_gym.errors import UnknownNameError  # noqa: E402
@@ -17,7 +19,13 @@ from prema_gym.workloads.catalog import compile_scenario  # noqa: E402
 from tests.agents.conftest import random_policy, tables  # noqa: E402
 
 
-def ten_thousand_tables() -> np.ndarray:
+def learned() -> LearnedPolicy:
+    policy = agents.load("learned")
+    assert isinstance(policy, LearnedPolicy)
+    return policy
+
+
+def ten_thousand_tables() -> NDArray[np.float32]:
     """Decisions of the paper's workloads."""
     catalog = compile_scenario(scenarios.get("paper"))
     seen = [table for table, _ in tables(catalog, count=200, steps=80)]
@@ -26,10 +34,10 @@ def ten_thousand_tables() -> np.ndarray:
 
 @pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
 def test_torchscript_chooses_the_same_action_on_ten_thousand_tables(tmp_path: Path) -> None:
-    policy = agents.load("learned")
+    policy = learned()
     observations = ten_thousand_tables()
     assert len(observations) == 10_000
-    export(policy, tmp_path / "learned.pt", "torchscript")  # type: ignore[arg-type]
+    export(policy, tmp_path / "learned.pt", "torchscript")
     loaded = torch.jit.load(tmp_path / "learned.pt")
     with torch.no_grad():
         chosen = loaded(torch.from_numpy(observations)).numpy()
@@ -41,14 +49,14 @@ def test_onnx_chooses_the_same_action_on_ten_thousand_tables(tmp_path: Path) -> 
     onnx = pytest.importorskip("onnx")
     from onnx.reference import ReferenceEvaluator
 
-    policy = agents.load("learned")
+    policy = learned()
     observations = ten_thousand_tables()
-    export(policy, tmp_path / "learned.onnx", "onnx")  # type: ignore[arg-type]
+    export(policy, tmp_path / "learned.onnx", "onnx")
     session = ReferenceEvaluator(str(tmp_path / "learned.onnx"))
     with np.errstate(all="ignore"):  # empty rows
         (chosen,) = session.run(None, {"tables": observations})
         (wide,) = session.run(None, {"tables": np.zeros((1, 64, NUM_COLUMNS), np.float32)})
-    assert wide.tolist() == [0]
+    assert np.array_equal(wide, [0])
     assert np.array_equal(chosen, policy.predict(observations)[0])
     # What a user finds in the file.
     model = onnx.load(tmp_path / "learned.onnx")

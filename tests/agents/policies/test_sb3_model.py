@@ -88,6 +88,7 @@ def test_illegal_actions_are_worth_what_the_simulator_makes_of_them(tiny: Catalo
     torch = pytest.importorskip("torch")
     env = make_sb3_env(2, scenario=TINY, slots=6, seed=0)
     model = DQN(SlotQPolicy, env, seed=0, policy_kwargs={"hidden": 3, "readers": 3})
+    assert isinstance(model.policy, SlotQPolicy)
     model.policy.scorer.score.data.normal_()
     checked = 0
     for observation, mask in tables(tiny, count=16, steps=8):

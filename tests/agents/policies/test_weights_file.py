@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from prema_gym.agents.policies.weights_file import load_weights, save_weights
-from prema_gym.agents.scorer.compiled import Weights
+from prema_gym.agents.scorer.shape import Weights
 
 from prema_gym import agents
 from prema_gym.errors import ConfigError, UnknownNameError
@@ -75,7 +75,7 @@ def test_what_is_no_policy_is_told_without_numpy_s_advice(tmp_path: Path, conten
 @pytest.mark.parametrize("given", [3, None, 2.5, b"learned", ["learned"], ""])
 def test_what_is_no_name_or_path_is_one_line(given: Any) -> None:
     with pytest.raises(
-        ConfigError, match=r"a shipped name \(learned, .*\) or a path, given"
+        ConfigError, match=r"a shipped name \(learned, .*\) or a path, got"
     ) as error:
         agents.load(given)
     assert repr(given) in str(error.value)

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from prema_gym.agents.policies.learned import LearnedPolicy
-from prema_gym.agents.scorer.compiled import ScorerShape, Weights, shape_of
 from prema_gym.agents.scorer.features import FEATURES, NUM_FEATURES
+from prema_gym.agents.scorer.shape import ScorerShape, Weights, shape_of
 
 from prema_gym.errors import ConfigError
 from prema_gym.simulator import observation as col
@@ -23,7 +26,7 @@ def _line_only(**slopes: float) -> LearnedPolicy:
     return LearnedPolicy("line", weights, {"mechanisms": ["checkpoint"]})
 
 
-def _table(*rows: dict[int, float]) -> np.ndarray:
+def _table(*rows: Mapping[int, float]) -> NDArray[np.float32]:
     table = np.zeros((len(rows), col.NUM_COLUMNS), np.float32)
     for row, values in zip(table, rows, strict=True):
         for column, value in values.items():
@@ -148,7 +151,7 @@ def test_split_and_join_are_inverse_and_sizes_are_checked() -> None:
     weights = shape.split(vector)
     assert np.array_equal(shape.join(weights), vector)
     assert shape_of(weights) == shape
-    with pytest.raises(ConfigError, match="parameters, given"):
+    with pytest.raises(ConfigError, match="parameters, got"):
         shape.split(vector[1:])
     with pytest.raises(ConfigError, match="'read' have the shape"):
         shape_of(weights._replace(read=weights.read[1:]))

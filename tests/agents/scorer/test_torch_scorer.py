@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from prema_gym.agents.scorer.compiled import Weights  # noqa: E402
+from prema_gym.agents.scorer.shape import Weights  # noqa: E402
 from prema_gym.agents.scorer.torch_scorer import NEVER, SlotCritic, SlotScorer, legal_actions  # noqa: E402
 
 from prema_gym.simulator.observation import NUM_COLUMNS  # noqa: E402
@@ -56,8 +56,9 @@ def test_gradients_are_finite_and_reach_every_weight(tiny: Catalog) -> None:
     log_probability = torch.log_softmax(network(torch.from_numpy(observation)), dim=-1)
     (-log_probability[:, 0].clamp(min=-50).mean()).backward()
     for name, parameter in network.named_parameters():
+        assert isinstance(parameter.grad, torch.Tensor), name
         assert torch.isfinite(parameter.grad).all(), name
-        assert (parameter.grad != 0).any(), name
+        assert parameter.grad.count_nonzero() > 0, name
 
 
 def test_the_critic_does_not_care_for_slots(tiny: Catalog) -> None:

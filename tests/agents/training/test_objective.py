@@ -8,8 +8,8 @@ from prema_gym.agents.training.validation import FLOOR, FLOOR_WEIGHT, score
 from prema_gym import baselines
 from prema_gym.errors import UnknownNameError
 from prema_gym.evaluation.compare import evaluate
-from prema_gym.evaluation.play import run_policy
-from prema_gym.simulator.simulator import Simulator
+from prema_gym.evaluation.play import Decider, run_policy
+from prema_gym.simulator import Simulator
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.generate import sample_batch
 from tests.agents.conftest import random_policy
@@ -53,9 +53,9 @@ def test_the_five_are_what_an_evaluation_reports(tiny: Catalog) -> None:
     policy, reference = random_policy(), baselines.make("dynamic-prema")
     batch = sample_batch(tiny, range(40))
 
-    def five(decider: object) -> np.ndarray:
+    def five(decider: Decider) -> objective.Gains:
         simulator = Simulator(tiny, num_envs=40)
-        return objective.measure(run_policy(simulator, decider, batch))  # type: ignore[arg-type]
+        return objective.measure(run_policy(simulator, decider, batch))
 
     gained = objective.gains(five(policy), five(reference))
     result = evaluate(

@@ -2,14 +2,20 @@ from __future__ import annotations
 
 import io
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from prema_gym.agents.training.progress import Reporter
-from prema_gym.agents.training.run_folder import RunFolder, find_policy, git_state, versions
+from prema_gym.agents.training.provenance import git_state, versions
+from prema_gym.agents.training.run_folder import RunFolder, find_policy
 from prema_gym.agents.training.settings import TrainSettings
 
 from prema_gym.errors import ConfigError
+from prema_gym.files import read_json
+from prema_gym.workloads import Scenario
+from tests.agents.conftest import TINY
 
 
 def test_evaluations_are_appended_and_dropped_beyond_a_resumption(tmp_path: Path) -> None:
@@ -62,6 +68,27 @@ def test_every_start_is_listed_also_those_from_the_beginning(tmp_path: Path) -> 
         folder.resumed(timesteps)
     starts = json.loads((folder.path / "run.json").read_text())["starts"]
     assert [start["timesteps"] for start in starts] == [0, 0, 0, 512]
+
+
+def test_run_json_is_strict_json_and_an_old_one_with_infinity_is_read(tmp_path: Path) -> None:
+    endless = replace(TINY, hardware=replace(TINY.hardware, dram_bytes_per_s=math.inf))
+    endless.to_toml(tmp_path / "endless.toml")
+    settings = TrainSettings(scenario=str(tmp_path / "endless.toml"))
+    folder = RunFolder.create(tmp_path / "run", settings)
+    path = folder.path / "run.json"
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    text = path.read_text()
+    json.loads(text, parse_constant=refuse)
+    assert '"inf"' in text
+    assert Scenario.from_dict(read_json(path, infinity=True)["scenario"]) == endless
+    folder.check_problem(settings)
+    path.write_text(text.replace('"inf"', "Infinity"))  # as older versions wrote it
+    folder.check_problem(settings)
+    folder.note_start(7)
+    json.loads(path.read_text(), parse_constant=refuse)
 
 
 def test_checkpoints_sort_by_time_and_the_best_goes_first(tmp_path: Path) -> None:

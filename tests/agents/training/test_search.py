@@ -5,29 +5,31 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 pytest.importorskip("cma")
 
 from prema_gym.agents import seeds
+from prema_gym.agents.training.evolution.config import EvolutionConfig
 from prema_gym.agents.training.evolution.course import COURSE, Leg, stretched
-from prema_gym.agents.training.evolution.search import EvolutionConfig, EvolutionStrategy
+from prema_gym.agents.training.evolution.search import EvolutionStrategy
 
 from prema_gym.errors import ConfigError
 from prema_gym.workloads import compile_scenario
 from tests.agents.conftest import TINY
 
-CONFIG = EvolutionConfig(hidden=2, readers=2, population=4, workloads=8, quantum_ms=4.0, floor=0.02)
+CONFIG = EvolutionConfig(hidden=2, readers=2, population=4, quantum_ms=4.0, floor=0.02)
 STATE = Path("run/last.state")  # where a message says that it was kept
 LEGS = (Leg(share=0.5, weight=1.0), Leg(tasks=0.5, share=0.5, weight=1.0))
 
 
 def _search(seed: int = 1, threads: int = 1, objective: str = "balanced") -> EvolutionStrategy:
     return EvolutionStrategy(
-        TINY, CONFIG, seed=seed, legs=LEGS, threads=threads, objective=objective
+        TINY, CONFIG, workloads=8, seed=seed, legs=LEGS, threads=threads, objective=objective
     )
 
 
-def _vector(search: EvolutionStrategy) -> np.ndarray:
+def _vector(search: EvolutionStrategy) -> NDArray[np.float64]:
     return search.shape.join(search.weights)
 
 
@@ -84,7 +86,7 @@ def test_fitness_by_hand() -> None:
 
 def test_the_floor_rises_when_it_is_time_to_refine() -> None:
     config = replace(CONFIG, refine_at=1, refine_floor=0.1)
-    search = EvolutionStrategy(TINY, config, seed=1, legs=LEGS)
+    search = EvolutionStrategy(TINY, config, workloads=8, seed=1, legs=LEGS)
     gained = np.full((2, 5), 0.05)  # between the two floors
     assert search.fitness(gained) == pytest.approx(0.05)
     search.step()
@@ -94,10 +96,10 @@ def test_the_floor_rises_when_it_is_time_to_refine() -> None:
 
 
 def test_every_generation_draws_fresh_training_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[np.ndarray] = []
+    drawn: list[NDArray[np.int64]] = []
     original = seeds.training_workloads
 
-    def spy(run_seed: int, round_index: int, count: int) -> np.ndarray:
+    def spy(run_seed: int, round_index: int, count: int) -> NDArray[np.int64]:
         drawn.append(original(run_seed, round_index, count))
         return drawn[-1]
 
@@ -112,7 +114,7 @@ def test_every_generation_draws_fresh_training_workloads(monkeypatch: pytest.Mon
 def test_a_state_of_another_network_or_damaged_is_refused() -> None:
     search = _search()
     other = EvolutionStrategy(
-        TINY, EvolutionConfig(hidden=1, readers=1, workloads=8), seed=1, legs=LEGS
+        TINY, EvolutionConfig(hidden=1, readers=1), workloads=8, seed=1, legs=LEGS
     )
     with pytest.raises(ConfigError, match=r"run/last\.state holds a search for 47 weights"):
         other.restore(search.state(), STATE)
@@ -156,11 +158,11 @@ def test_a_trace_too_short_for_a_leg_is_explained(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"population": 3}, "population ≥ 4"),
-        ({"sigma": 0.0}, "sigma must be positive"),
-        ({"floor": 0.6}, "floor must be"),
-        ({"refine_floor": 0.5}, "refine_floor must be"),
-        ({"refine_at": -1}, "must not be negative"),
+        ({"population": 3}, "population must be a whole number of at least 4, got 3"),
+        ({"sigma": 0.0}, "sigma must be a finite number above 0, got 0"),
+        ({"floor": 0.6}, "floor must be below the ceiling of 0.5, got 0.6"),
+        ({"refine_floor": 0.5}, "refine_floor must be below the ceiling of 0.5, got 0.5"),
+        ({"refine_at": -1}, "refine_at must be a whole number of at least 0, got -1"),
     ],
 )
 def test_settings_are_checked(change: dict[str, float], message: str) -> None:

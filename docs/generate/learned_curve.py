@@ -1,38 +1,38 @@
-"""How did a run go? Its evaluations as a picture: times better than PREMA, by timesteps.
+"""How did a training run go? Its validations as a picture: times better than PREMA, by timesteps.
 
-python -m prema_gym.agents.studies.curves runs/learned docs/learned.png
+Run: python -m docs.generate.learned_curve runs/learned docs/learned-curve.png
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from prema_gym.agents.training.objective import FIVE
 from prema_gym.agents.training.run_folder import RunFolder
 
-from prema_gym.errors import ConfigError, MissingExtraError, PremaError
+from docs.generate.scripts import run
+from prema_gym.errors import ConfigError, MissingExtraError
 from prema_gym.files import write_atomically
 
 _CROWDED = 5.0
 """Range of the ratios from which on only 1, 2 and 5 have labels: more would overlap."""
 
 
-def draw(run: Path, picture: Path) -> None:
+def draw(folder: Path, picture: Path) -> None:
     """Draw the five ratios and their geometric mean over a run's validations.
 
     Args:
-        run: The run's folder.
+        folder: The run's folder.
         picture: The file to write; its ending says the format.
 
     Raises:
         ConfigError: The run has no evaluations.
         MissingExtraError: Matplotlib is not installed.
     """
-    rows = RunFolder(run).rows()
+    rows = RunFolder(folder).rows()
     if not rows:
-        raise ConfigError(f"{run} has no evaluations to draw")
+        raise ConfigError(f"{folder} has no evaluations to draw")
     try:
         from matplotlib.figure import Figure
         from matplotlib.ticker import LogLocator
@@ -63,16 +63,11 @@ def draw(run: Path, picture: Path) -> None:
 def main() -> None:
     """Read the command line and draw."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("run", type=Path)
+    parser.add_argument("run", type=Path, help="folder of a training run")
     parser.add_argument("picture", type=Path)
     options = parser.parse_args()
-    try:
-        draw(options.run, options.picture)
-    except PremaError as error:
-        sys.exit(f"error: {error}")
-    except OSError as error:
-        sys.exit(f"error: cannot write to {options.picture}: {error.strerror}")
+    draw(options.run, options.picture)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

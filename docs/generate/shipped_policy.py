@@ -1,0 +1,28 @@
+"""How does a training run become a shipped policy, with the table that docs/learned.md shows?
+
+Run: python -m docs.generate.shipped_policy runs/learned learned --command "python train.py …"
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from prema_gym.agents.studies.shipping import ship
+
+from docs.generate.scripts import run
+from prema_gym.files import to_strict_json
+
+
+def main() -> None:
+    """Read the command line and ship."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("run", type=Path, help="folder of a training run")
+    parser.add_argument("name", help="what the policy is called from now on")
+    parser.add_argument("--command", required=True, help="the command that trained it")
+    options = parser.parse_args()
+    print(to_strict_json(ship(options.run, options.name, options.command)))
+
+
+if __name__ == "__main__":
+    run(main)
