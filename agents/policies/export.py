@@ -19,7 +19,7 @@ from prema_gym.agents.scorer.torch_scorer import SlotScorer
 from torch import Tensor, nn
 
 from prema_gym.errors import MissingExtraError, UnknownNameError
-from prema_gym.evaluation.play import Decider
+from prema_gym.evaluation.policy import Decider
 from prema_gym.files import write_atomically
 from prema_gym.simulator.observation import NUM_COLUMNS, column_names
 from prema_gym.simulator.simulator import Simulator

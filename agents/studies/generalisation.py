@@ -21,9 +21,9 @@ from prema_gym.agents.training.validation import MAX_DECISIONS, REFERENCE
 
 from prema_gym import agents, baselines
 from prema_gym.errors import ConfigError, PremaError
-from prema_gym.evaluation.play import Decider, mechanisms_of, run_policy
+from prema_gym.evaluation.playing import PlaySettings, play
+from prema_gym.evaluation.policy import Decider
 from prema_gym.hardware.config import NPUConfig
-from prema_gym.simulator.simulator import Simulator
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
@@ -94,18 +94,16 @@ def compare(policy: Decider, condition: Condition, workloads: int) -> Gains:
     batch = sample_batch(catalog, range(SEED, SEED + workloads))
     batch = distorted(batch, condition.estimate_error)
 
-    def play(decider: Decider) -> Gains:
-        simulator = Simulator(
-            catalog,
-            num_envs=workloads,
-            slots=max(16, condition.scenario.num_tasks),
-            mechanisms=mechanisms_of(decider),
-            max_decisions=MAX_DECISIONS,
-            oracle=condition.oracle,
-        )
-        return measure(run_policy(simulator, decider, batch))
-
-    return gains(play(policy), play(baselines.make(REFERENCE)))
+    play_settings = PlaySettings(
+        slots=max(16, condition.scenario.num_tasks),
+        max_decisions=MAX_DECISIONS,
+        oracle=condition.oracle,
+    )
+    own, reference = (
+        measure(play(decider, catalog, batch, play_settings))
+        for decider in (policy, baselines.make(REFERENCE))
+    )
+    return gains(own, reference)
 
 
 def distorted(batch: WorkloadBatch, error: float) -> WorkloadBatch:

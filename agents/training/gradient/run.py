@@ -36,8 +36,8 @@ from stable_baselines3.common.vec_env import VecEnv
 from prema_gym import baselines
 from prema_gym.checks import damaged
 from prema_gym.errors import ConfigError, located
-from prema_gym.evaluation.play import run_policy
-from prema_gym.simulator import DEFAULT_SLOTS, Simulator
+from prema_gym.evaluation.playing import PlaySettings, play
+from prema_gym.simulator import DEFAULT_SLOTS
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
@@ -193,9 +193,9 @@ def reward_for(settings: TrainSettings) -> dict[str, float]:
     scenario = training_scenario(settings)
     catalog = compile_scenario(scenario)
     drawn = seeds.training_workloads(settings.seed, 10**9, settings.eval_workloads)
-    simulator = Simulator(catalog, num_envs=len(drawn), slots=training_slots(settings))
     batch = sample_batch(catalog, drawn.tolist())
-    reached = measure(run_policy(simulator, baselines.make(REFERENCE), batch))
+    play_settings = PlaySettings(slots=training_slots(settings))
+    reached = measure(play(baselines.make(REFERENCE), catalog, batch, play_settings))
     emphasis = settings.gradient.emphasis
     return {
         terms[name]: float(emphasis.get(name, 1.0) / value)

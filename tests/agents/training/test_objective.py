@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from prema_gym.agents.training import objective
 from prema_gym.agents.training.validation import FLOOR, FLOOR_WEIGHT, score
 
 from prema_gym import baselines
 from prema_gym.errors import UnknownNameError
 from prema_gym.evaluation.compare import evaluate
-from prema_gym.evaluation.play import run_policy
-from prema_gym.simulator.simulator import Simulator
+from prema_gym.evaluation.playing import play
+from prema_gym.evaluation.policy import Decider
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.generate import sample_batch
 from tests.agents.conftest import random_policy
@@ -53,9 +54,8 @@ def test_the_five_are_what_an_evaluation_reports(tiny: Catalog) -> None:
     policy, reference = random_policy(), baselines.make("dynamic-prema")
     batch = sample_batch(tiny, range(40))
 
-    def five(decider: object) -> np.ndarray:
-        simulator = Simulator(tiny, num_envs=40)
-        return objective.measure(run_policy(simulator, decider, batch))  # type: ignore[arg-type]
+    def five(decider: Decider) -> NDArray[np.float64]:
+        return objective.measure(play(decider, tiny, batch))
 
     gained = objective.gains(five(policy), five(reference))
     result = evaluate(
