@@ -1,15 +1,9 @@
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
 import numpy as np
-import prema_gym.agents
 import pytest
 from numpy.typing import NDArray
 
-import prema_gym
-from prema_gym import baselines
 from prema_gym.errors import ConfigError
 from prema_gym.evaluation.playing import PlaySettings, play, play_on, simulator_for
 from prema_gym.simulator import ESTIMATED_MS, PRESENT, Mechanism, SchedulerOptions
@@ -147,24 +141,3 @@ def test_oracle_shows_true_times() -> None:
 def test_settings_of_another_kind_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         PlaySettings(**settings)  # type: ignore[arg-type]
-
-
-def test_policies_are_played_in_one_place_only() -> None:
-    """No other function asks a policy and steps a simulator with its answer."""
-    allowed = {
-        "playing.finish",
-        "imitation.watch",  # keeps every table and answer on the way
-    }
-    found = set()
-    for package in (prema_gym, prema_gym.agents, baselines):
-        for path in Path(str(package.__file__)).parent.rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.FunctionDef) and {"predict", "step"} <= _called(node):
-                    found.add(f"{path.stem}.{node.name}")
-    assert found == allowed
-
-
-def _called(function: ast.FunctionDef) -> set[str]:
-    """Names of the methods that a function calls."""
-    calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
-    return {call.attr for call in calls if isinstance(call, ast.Attribute)}
