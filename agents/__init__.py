@@ -68,7 +68,6 @@ def load(name_or_path: str | os.PathLike[str]) -> LearnedPolicy | SB3Policy:
         MissingExtraError: A Stable-Baselines3 file, and that package is not installed.
     """
     from prema_gym.agents.policies.learned import LearnedPolicy
-
     from prema_gym.errors import ConfigError, MissingExtraError, UnknownNameError
 
     if not isinstance(name_or_path, str | os.PathLike) or name_or_path == "":

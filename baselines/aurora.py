@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from prema_gym.baselines.measures import hopeful, wait_ratio
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.table import Table

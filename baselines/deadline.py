@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from prema_gym.baselines.measures import hopeful, soonest, time_left
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.table import Table
-
 from prema_gym.checks import declared, number
 from prema_gym.simulator.observation import PREEMPT_MS, RESTORE_MS, SLACK_MS
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from prema_gym.baselines.measures import estimate, exact
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.table import Table
-
 from prema_gym.checks import declared, number
 from prema_gym.simulator.observation import REMAINING_MS, SINCE_RUN_MS, SLACK_MS
 

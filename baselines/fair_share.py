@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from prema_gym.baselines.measures import Scores, exact
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.policy import State
 from prema_gym.baselines.preemption import Static, displace
 from prema_gym.baselines.table import Table
-
 from prema_gym.checks import declared, number
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import (

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from prema_gym.baselines.table import Table
 from prema_gym.baselines.uniform import Uniform
-
 from prema_gym.simulator.observation import PRIORITY, QUANTUM_LEFT_MS
 
 

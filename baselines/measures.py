@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from prema_gym.baselines.table import Table
 
+from prema_gym.baselines.table import Table
 from prema_gym.simulator.observation import ESTIMATED_MS, REMAINING_MS, SLACK_MS, WAITED_MS
 
 Scores = NDArray[np.float64]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.table import Table
-
 from prema_gym.checks import declared, positive, whole
 from prema_gym.simulator.observation import EXECUTED_MS, QUANTUM_LEFT_MS, SINCE_RUN_MS
 

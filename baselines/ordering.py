@@ -13,8 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from prema_gym.baselines.table import Table
 
+from prema_gym.baselines.table import Table
 from prema_gym.checks import check_fields
 
 

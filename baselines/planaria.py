@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from prema_gym.baselines.measures import exact, hopeful, soonest, time_left
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.table import Table
-
 from prema_gym.simulator.observation import PRIORITY, REMAINING_MS, SLACK_MS
 
 

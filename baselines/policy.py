@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.table import Table
-
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, check_mechanisms
 from prema_gym.simulator.observation import NUM_COLUMNS

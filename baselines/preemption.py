@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.policy import Policy
 from prema_gym.baselines.table import Table
-
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import ESTIMATED_MS, REMAINING_MS
 

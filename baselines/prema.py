@@ -12,9 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.table import Table
-
 from prema_gym.checks import Constraint, declared, list_of, one_of, positive, truth
 from prema_gym.simulator.observation import ESTIMATED_MS, ORDER, REMAINING_MS, TOKEN
 

@@ -39,7 +39,6 @@ from prema_gym.baselines.shortest import (
 )
 from prema_gym.baselines.uniform import RandomPolicy, Uniform
 from prema_gym.baselines.weighted import WeightedShortest, WeightedShortestRemaining
-
 from prema_gym.errors import ConfigError, UnknownNameError
 
 PREMA = "dynamic-prema"

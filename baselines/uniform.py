@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.policy import Policy
 from prema_gym.baselines.table import Table
-
 from prema_gym.checks import declared, whole
 from prema_gym.simulator.observation import AGE_MS, ORDER, REMAINING_MS, TOKEN
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
 from prema_gym.baselines.measures import Scores, exact
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.table import Table
-
 from prema_gym.simulator.observation import ESTIMATED_MS, PRIORITY, REMAINING_MS
 
 

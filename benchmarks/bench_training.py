@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from prema_gym.agents.training.gradient.model import make_env, new_model
-from prema_gym.agents.training.settings import TrainSettings
 from stable_baselines3 import PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.env_util import make_vec_env
+
+from prema_gym.agents.training.gradient.model import make_env, new_model
+from prema_gym.agents.training.settings import TrainSettings
 
 CONFIG = Path(__file__).parents[1] / "agents/pretrained/learned-ppo.toml"
 TURNS = 7

@@ -111,7 +111,7 @@ def read_json(path: str | os.PathLike[str], *, infinity: bool = False) -> Any:  
         data = json.loads(text, parse_constant=constant, object_pairs_hook=each_once)
     except (json.JSONDecodeError, RecursionError) as error:
         raise ConfigError(f"{where} is not valid JSON: {error}") from error
-    return _renamed(data, {"inf": math.inf, "-inf": -math.inf}) if infinity else data
+    return infinity_from_text(data) if infinity else data
 
 
 def to_strict_json(data: object, *, indent: int | None = 2) -> str:
@@ -122,8 +122,7 @@ def to_strict_json(data: object, *, indent: int | None = 2) -> str:
     Raises:
         ValueError: It holds NaN, which says nothing.
     """
-    finite = _renamed(data, {math.inf: "inf", -math.inf: "-inf"})
-    return json.dumps(finite, indent=indent, allow_nan=False)
+    return json.dumps(infinity_as_text(data), indent=indent, allow_nan=False)
 
 
 def write_json(path: str | os.PathLike[str], data: object) -> None:
@@ -133,6 +132,16 @@ def write_json(path: str | os.PathLike[str], data: object) -> None:
         ConfigError: The file cannot be written; nothing is left behind.
     """
     write_text(path, to_strict_json(data) + "\n")
+
+
+def infinity_as_text(data: object) -> Any:  # noqa: ANN401 - plain data
+    """Plain data with "inf" and "-inf" in place of infinities, which strict JSON has not."""
+    return _renamed(data, {math.inf: "inf", -math.inf: "-inf"})
+
+
+def infinity_from_text(data: object) -> Any:  # noqa: ANN401 - plain data
+    """Undo :func:`infinity_as_text`; no text may be "inf" for another reason."""
+    return _renamed(data, {"inf": math.inf, "-inf": -math.inf})
 
 
 def _renamed(value: object, names: Mapping[Any, object]) -> Any:  # noqa: ANN401 - plain data

@@ -1,4 +1,4 @@
-"""Strict JSON: what is written is read back equal, and what is no JSON is refused."""
+"""Files: strict JSON is read back equal or refused; several are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prema_gym.errors import ConfigError
-from prema_gym.files import read_json, to_strict_json, write_json
+from prema_gym.files import read_json, to_strict_json, write_files, write_json
 
 
 def test_infinity_is_written_as_text_and_read_back(tmp_path: Path) -> None:
@@ -67,3 +67,30 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="not UTF-8"):
         read_json(tmp_path / "x.json")
+
+
+def test_files_are_written_whole(tmp_path: Path) -> None:
+    files = {name: f"{name} in full\n" for name in ("a.csv", "b.json", "c.csv")}
+    paths = write_files(tmp_path / "new" / "folder", files)
+    assert [path.name for path in paths] == list(files)
+    for path in paths:
+        assert path.read_text(encoding="utf-8") == files[path.name]
+    assert len(list((tmp_path / "new" / "folder").iterdir())) == 3
+    write_files(tmp_path / "new" / "folder", {"a.csv": "second\n"})
+    assert (tmp_path / "new" / "folder" / "a.csv").read_text() == "second\n"
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()  # a folder where a file should go: the rename fails
+    with pytest.raises(ConfigError, match="cannot write to"):
+        write_files(tmp_path, {"taken": "text"})
+    assert [p.name for p in tmp_path.iterdir()] == ["taken"]
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ConfigError, match="cannot write to"):
+        write_files(tmp_path / "file" / "below", {"a": "text"})
+
+
+def test_a_failure_on_the_way_leaves_no_file(tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        write_files(tmp_path, {"good": "text", "bad": b"bytes"})  # type: ignore[dict-item]
+    assert list(tmp_path.iterdir()) == []

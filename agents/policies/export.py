@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from prema_gym.agents.policies.learned import LearnedPolicy
-from prema_gym.agents.scorer.torch_scorer import SlotScorer
 from torch import Tensor, nn
 
+from prema_gym.agents.policies.learned import LearnedPolicy
+from prema_gym.agents.scorer.torch_scorer import SlotScorer
 from prema_gym.errors import MissingExtraError, UnknownNameError
-from prema_gym.evaluation.play import Decider
+from prema_gym.evaluation.policy import Decider
 from prema_gym.files import write_atomically
 from prema_gym.simulator import Simulator
 from prema_gym.simulator.observation import NUM_COLUMNS, column_names

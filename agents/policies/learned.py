@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from prema_gym.agents import seeds
 from prema_gym.agents.policies.weights_file import load_weights
 from prema_gym.agents.scorer.compiled import choose, score
 from prema_gym.agents.scorer.shape import Weights, shape_of
-
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import NUM_COLUMNS
 

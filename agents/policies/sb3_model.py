@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.save_util import load_from_zip_file
+
 from prema_gym.agents import seeds
 from prema_gym.agents.algorithms import ALGORITHMS
 from prema_gym.agents.policies.learned import TRAINED_MECHANISMS, LearnedPolicy
 from prema_gym.agents.policies.old_names import moved_objects
-from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.save_util import load_from_zip_file
-
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import NUM_COLUMNS
 

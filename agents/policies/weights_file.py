@@ -18,9 +18,9 @@ from tokenize import TokenError
 from typing import Any
 
 import numpy as np
+
 from prema_gym.agents.scorer.features import FEATURES
 from prema_gym.agents.scorer.shape import Weights, shape_of
-
 from prema_gym.errors import ConfigError
 from prema_gym.files import write_atomically
 from prema_gym.simulator import MECHANISMS, column_names

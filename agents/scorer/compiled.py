@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+
 from prema_gym.agents.scorer.features import (
     LOG_CENTRE,
     LOG_MEDIUM_PRIORITY,
@@ -28,7 +29,6 @@ from prema_gym.agents.scorer.features import (
     TINY,
 )
 from prema_gym.agents.scorer.shape import Weights
-
 from prema_gym.compiled.jit import inlined, kernel
 from prema_gym.simulator import observation as col
 

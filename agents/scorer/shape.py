@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from prema_gym.agents.scorer.features import NUM_FEATURES
 
+from prema_gym.agents.scorer.features import NUM_FEATURES
 from prema_gym.checks import check_fields, declared, whole
 from prema_gym.errors import ConfigError
 

@@ -10,6 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
 from prema_gym.agents.scorer.features import (
     LOG_CENTRE,
     LOG_MEDIUM_PRIORITY,
@@ -20,9 +23,6 @@ from prema_gym.agents.scorer.features import (
     TINY,
 )
 from prema_gym.agents.scorer.shape import ScorerShape, Weights
-from torch import Tensor, nn
-from torch.nn import functional
-
 from prema_gym.simulator import observation as col
 
 NEVER = -1e8

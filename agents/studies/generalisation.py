@@ -10,17 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+
+from prema_gym import baselines
 from prema_gym.agents import seeds
 from prema_gym.agents.training.evolution.course import stretched
 from prema_gym.agents.training.objective import FIVE, Gains, gains, geometric_mean, measure
 from prema_gym.agents.training.validation import MAX_DECISIONS
 from prema_gym.baselines import PREMA
-
-from prema_gym import baselines
 from prema_gym.errors import ConfigError
-from prema_gym.evaluation.play import Decider, mechanisms_of, run_policy
+from prema_gym.evaluation.playing import PlaySettings, play
+from prema_gym.evaluation.policy import Decider
 from prema_gym.hardware.config import NPUConfig
-from prema_gym.simulator import Simulator
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
@@ -90,18 +90,16 @@ def compare(policy: Decider, condition: Condition, workloads: int) -> Gains:
     batch = sample_batch(catalog, range(SEED, SEED + workloads))
     batch = distorted(batch, condition.estimate_error)
 
-    def play(decider: Decider) -> Gains:
-        simulator = Simulator(
-            catalog,
-            num_envs=workloads,
-            slots=max(16, condition.scenario.num_tasks),
-            mechanisms=mechanisms_of(decider),
-            max_decisions=MAX_DECISIONS,
-            oracle=condition.oracle,
-        )
-        return measure(run_policy(simulator, decider, batch))
-
-    return gains(play(policy), play(baselines.make(PREMA)))
+    play_settings = PlaySettings(
+        slots=max(16, condition.scenario.num_tasks),
+        max_decisions=MAX_DECISIONS,
+        oracle=condition.oracle,
+    )
+    own, reference = (
+        measure(play(decider, catalog, batch, play_settings))
+        for decider in (policy, baselines.make(PREMA))
+    )
+    return gains(own, reference)
 
 
 def distorted(batch: WorkloadBatch, error: float) -> WorkloadBatch:

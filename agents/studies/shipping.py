@@ -12,14 +12,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from prema_gym import agents, baselines
 from prema_gym.agents import seeds
 from prema_gym.agents.policies.learned import LearnedPolicy
 from prema_gym.agents.training.objective import FIVE, geometric_mean
 from prema_gym.agents.training.run_folder import find_policy
 from prema_gym.agents.training.settings import TrainSettings
 from prema_gym.baselines import PREMA
-
-from prema_gym import agents, baselines
 from prema_gym.evaluation.compare import evaluate
 from prema_gym.files import write_json
 from prema_gym.workloads import scenarios

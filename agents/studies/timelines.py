@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from prema_gym.agents import seeds
-
-from prema_gym.evaluation.play import Decider, mechanisms_of, run_policy
+from prema_gym.evaluation.playing import play_on, simulator_for
+from prema_gym.evaluation.policy import Decider
 from prema_gym.files import write_atomically
 from prema_gym.metrics import Outcomes
-from prema_gym.simulator import Simulator
 from prema_gym.views.episode import view
 from prema_gym.views.gantt import draw_gantt, new_figure
 from prema_gym.workloads.catalog import compile_scenario
@@ -35,10 +34,9 @@ def draw(policy: Decider, scenario: Scenario, seed: int, picture: Path) -> Outco
     """
     seeds.check_test(seed, 1)
     catalog = compile_scenario(scenario)
-    simulator = Simulator(
-        catalog, num_envs=1, mechanisms=mechanisms_of(policy), record_timeline=True
-    )
-    outcomes = run_policy(simulator, policy, sample_batch(catalog, [seed]))
+    batch = sample_batch(catalog, [seed])
+    simulator = simulator_for(policy, catalog, batch, record_timeline=True)
+    outcomes = play_on(simulator, policy, batch)
     figure = new_figure(scenario.num_tasks)
     draw_gantt(view(simulator, 0), figure)
     write_atomically(picture, figure.savefig)

@@ -11,13 +11,13 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn import functional
+
+from prema_gym import baselines
 from prema_gym.agents import seeds
 from prema_gym.agents.policies.learned import TRAINED_MECHANISMS
 from prema_gym.agents.scorer.shape import ScorerShape, Weights
 from prema_gym.agents.scorer.torch_scorer import SlotScorer
-from torch.nn import functional
-
-from prema_gym import baselines
 from prema_gym.simulator import Simulator
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch

@@ -13,7 +13,6 @@ from typing import Any
 
 from prema_gym.agents.policies.learned import TRAINED_MECHANISMS
 from prema_gym.agents.training.settings import TrainSettings
-
 from prema_gym.networks.importers import is_file
 
 PACKAGES = (

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from prema_gym import agents, baselines
 from prema_gym.agents.training.objective import FIVE
 from prema_gym.agents.training.settings import TrainSettings
 from prema_gym.baselines import PREMA
-
-from prema_gym import agents, baselines
 from prema_gym.evaluation.compare import evaluate
 from prema_gym.simulator import DEFAULT_SLOTS
 

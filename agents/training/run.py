@@ -9,7 +9,6 @@ from pathlib import Path
 
 from prema_gym.agents.training.run_folder import RunFolder
 from prema_gym.agents.training.settings import TrainSettings
-
 from prema_gym.errors import MissingExtraError
 
 

@@ -21,7 +21,6 @@ from prema_gym.agents import seeds
 from prema_gym.agents.training.evaluations import read_rows, write_rows
 from prema_gym.agents.training.provenance import by_content, git_state, problem, versions
 from prema_gym.agents.training.settings import TrainSettings
-
 from prema_gym.checks import damaged
 from prema_gym.errors import ConfigError
 from prema_gym.files import read_json, to_strict_json, write_atomically, write_json

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
 from prema_gym.agents.policies.learned import LearnedPolicy
 from prema_gym.agents.policies.weights_file import load_weights, save_weights
 from prema_gym.agents.scorer.shape import Weights
 from prema_gym.agents.training.run_folder import RunFolder
 from prema_gym.agents.training.validation import Validation, Validator
-
 from prema_gym.files import write_atomically
 
 FINALISTS = 6

@@ -16,7 +16,6 @@ from prema_gym.agents.algorithms import ALGORITHMS, Algorithm
 from prema_gym.agents.training.evolution.config import EvolutionConfig
 from prema_gym.agents.training.gradient.config import GradientConfig
 from prema_gym.agents.training.objective import BALANCED, objective_names
-
 from prema_gym.checks import (
     Constraint,
     check_fields,

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from prema_gym import baselines
 from prema_gym.agents import seeds
 from prema_gym.agents.training.objective import (
     FIVE,
@@ -18,10 +20,9 @@ from prema_gym.agents.training.objective import (
     weights_of,
 )
 from prema_gym.baselines import PREMA
-
-from prema_gym import baselines
-from prema_gym.evaluation.play import Decider, mechanisms_of, run_policy
-from prema_gym.simulator import DEFAULT_SLOTS, Simulator
+from prema_gym.evaluation.playing import PlaySettings, play
+from prema_gym.evaluation.policy import Decider
+from prema_gym.simulator import DEFAULT_SLOTS
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
@@ -88,7 +89,7 @@ class Validator:
         """
         self._weights = np.asarray(weights, dtype=np.float64) / sum(weights)
         self._metrics = weights_of(objective)
-        self._slots = slots
+        self._play_settings = PlaySettings(slots=slots, max_decisions=MAX_DECISIONS)
         self._catalogs = [compile_scenario(scenario) for scenario in scenarios]
         drawn = seeds.validation_workloads(workloads, first).tolist()
         self._batches = [sample_batch(catalog, drawn) for catalog in self._catalogs]
@@ -111,14 +112,7 @@ class Validator:
         )
 
     def _play(self, policy: Decider, k: int) -> tuple[Gains, int]:
-        simulator = Simulator(
-            self._catalogs[k],
-            num_envs=len(self._batches[k]),
-            slots=self._slots,
-            mechanisms=mechanisms_of(policy),
-            max_decisions=MAX_DECISIONS,
-        )
-        outcomes = run_policy(simulator, policy, self._batches[k])
+        outcomes = play(policy, self._catalogs[k], self._batches[k], self._play_settings)
         return measure(outcomes), int(outcomes.decisions.sum())
 
 

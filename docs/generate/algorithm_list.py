@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from prema_gym.agents.algorithms import ALGORITHMS
-
 from docs.generate.sections import table
+from prema_gym.agents.algorithms import ALGORITHMS
 
 
 def algorithms() -> str:

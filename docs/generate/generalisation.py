@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import argparse
 
-from prema_gym.agents.studies.generalisation import table
-
 from docs.generate.scripts import run
 from prema_gym import agents
+from prema_gym.agents.studies.generalisation import table
 from prema_gym.workloads import scenarios
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from docs.generate.scripts import run
 from prema_gym.agents.training.objective import FIVE
 from prema_gym.agents.training.run_folder import RunFolder
-
-from docs.generate.scripts import run
 from prema_gym.errors import ConfigError, MissingExtraError
 from prema_gym.files import write_atomically
 

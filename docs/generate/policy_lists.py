@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from docs.generate.sections import table
 from prema_gym import baselines
-from prema_gym.evaluation import clairvoyant
+from prema_gym.evaluation import clairvoyant, optima
 
 
 def policies() -> str:
@@ -26,7 +26,7 @@ def left_out() -> str:
 
 def clairvoyants() -> str:
     """The optima that can be played."""
-    chosen = [clairvoyant.Clairvoyant(metric) for metric in clairvoyant.GOALS]
+    chosen = [clairvoyant.Clairvoyant(metric) for metric in optima.GOALS]
     return table(("policy", "rule"), [(f"`{one.name}`", one.rule) for one in chosen])
 
 

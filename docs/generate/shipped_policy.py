@@ -8,9 +8,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from prema_gym.agents.studies.shipping import ship
-
 from docs.generate.scripts import run
+from prema_gym.agents.studies.shipping import ship
 from prema_gym.files import to_strict_json
 
 

@@ -9,11 +9,11 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from prema_gym.agents.studies.timelines import draw
-from prema_gym.baselines import PREMA
 
 from docs.generate.scripts import run
 from prema_gym import agents, baselines
+from prema_gym.agents.studies.timelines import draw
+from prema_gym.baselines import PREMA
 from prema_gym.simulator import Mechanism
 from prema_gym.workloads import scenarios
 

@@ -19,12 +19,12 @@ from docs.generate import PAGES
 from docs.generate.sections import table, with_section
 from prema_gym import baselines, metrics
 from prema_gym.bounds import regret
-from prema_gym.evaluation.clairvoyant import GOALS, Clairvoyant, best_values
+from prema_gym.evaluation.clairvoyant import Clairvoyant
 from prema_gym.evaluation.compare import CHUNK, LEAST_LIMIT, evaluate
-from prema_gym.evaluation.play import run_policy
+from prema_gym.evaluation.optima import GOALS, best_values
+from prema_gym.evaluation.playing import play
 from prema_gym.metrics import Outcomes
-from prema_gym.simulator.simulator import Simulator
-from prema_gym.views.tables import number
+from prema_gym.views.numbers import number
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
@@ -74,10 +74,7 @@ def optima(scenario: Scenario, workloads: int, seed: int) -> tuple[Row, dict[str
         batch = sample_batch(catalog, range(start, min(start + CHUNK, seed + workloads)))
         for metric in GOALS:
             best[metric].append(best_values(batch, metric))
-            simulator = Simulator(catalog, num_envs=len(batch))
-            simulator.load(batch)
-            plan = Clairvoyant(metric).prepare(simulator)
-            played[metric].append(run_policy(simulator, plan, batch))
+            played[metric].append(play(Clairvoyant(metric), catalog, batch))
     row = Row({metric: float(np.concatenate(v).mean()) for metric, v in best.items()}, {})
     rows = {
         Clairvoyant(metric).name: Row(_means(Outcomes.concatenate(chunks)), {})

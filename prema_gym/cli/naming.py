@@ -9,7 +9,7 @@ from prema_gym.cli.own import own_policy
 from prema_gym.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
-    from prema_gym.evaluation.play import Decider
+    from prema_gym.evaluation.policy import Decider
     from prema_gym.views.listings import Described
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from prema_gym.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
-    from prema_gym.evaluation.play import Decider
+    from prema_gym.evaluation.policy import Decider
 
 
 def own_policy(path: Path, name: str) -> Decider:
@@ -26,7 +26,7 @@ def own_policy(path: Path, name: str) -> Decider:
     Raises:
         ConfigError: The file cannot be run, has no such name, or it stands for no policy.
     """
-    from prema_gym.evaluation.play import mechanisms_of
+    from prema_gym.evaluation.policy import mechanisms_of
 
     where = f"{path}:{name}"
     module = _run_file(path)

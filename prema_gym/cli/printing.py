@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from prema_gym.evaluation.compare import Progress
+    from prema_gym.evaluation.concurrent import Progress
 
 PIPE_WIDTH = 132
 """Columns of a table that is not printed on a terminal, unless COLUMNS says otherwise."""

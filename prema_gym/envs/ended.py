@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym.evaluation.play import outcomes_of
+from prema_gym.evaluation.outcomes import outcomes_of
 from prema_gym.metrics import FloatArray, IntArray, values_of
 from prema_gym.simulator.state import ENV_DTYPE, TASK_DTYPE, TASK_INPUTS, TASK_RECORDS, TRUNCATED
 from prema_gym.workloads.catalog import Catalog

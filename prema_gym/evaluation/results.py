@@ -12,7 +12,7 @@ from prema_gym.metrics import METRICS, FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
+class MetricValue:
     """One metric of one policy.
 
     Attributes:
@@ -45,8 +45,8 @@ class PolicyResult:
             unless asked for.
     """
 
-    metrics: dict[str, Estimate]
-    sla_curve: dict[int, Estimate]
+    metrics: dict[str, MetricValue]
+    sla_curve: dict[int, MetricValue]
     mechanisms: tuple[str, ...]
     tasks: int
     unfinished: int

@@ -1,19 +1,36 @@
 """What is there to see of a simulation? One episode so far, as a picture needs it.
 
-Times are milliseconds. Read off the simulator's records and timeline, so a picture shows what the
+Times are milliseconds. Made from a simulator's records and timeline, so a picture shows what the
 metrics are computed from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from prema_gym.metrics import IntArray
 from prema_gym.networks import is_file
-from prema_gym.simulator.simulator import Simulator
-from prema_gym.simulator.state import CHECKPOINTING, NONE, RESTORING, RUN
+from prema_gym.simulator import NONE, SLICE_KINDS, Simulator
+
+
+class Slice(NamedTuple):
+    """A stretch of time in which the machine did one thing for one task.
+
+    Attributes:
+        kind: One of ``SLICE_KINDS``: "run", "checkpoint" or "restore"; the rest is idle time.
+        start_ms: When it began.
+        end_ms: When it ended.
+    """
+
+    kind: str
+    start_ms: float
+    end_ms: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +46,7 @@ class TaskView:
         end_ms: When it completed; now, if it has not.
         deadline_ms: When it should be done.
         finished: Whether it has completed.
-        runs: (start, end) of each run.
-        checkpoints: (start, end) of each save of its context.
-        restores: (start, end) of each restore.
+        slices: When it ran, and when its context was saved and restored, in order of time.
     """
 
     index: int
@@ -42,9 +57,11 @@ class TaskView:
     end_ms: float
     deadline_ms: float
     finished: bool
-    runs: tuple[tuple[float, float], ...]
-    checkpoints: tuple[tuple[float, float], ...]
-    restores: tuple[tuple[float, float], ...]
+    slices: tuple[Slice, ...]
+
+    def spans(self, *kinds: str) -> list[tuple[float, float]]:
+        """(start, end) of each slice of these kinds [ms]."""
+        return [(start, end) for kind, start, end in self.slices if kind in kinds]
 
     @property
     def late(self) -> bool:
@@ -94,27 +111,54 @@ def view(simulator: Simulator, row: int) -> EpisodeView:
     Raises:
         ConfigError: It keeps none.
     """
-    env, tasks = simulator.env[row], simulator.tasks[row]
-    ms = 1e3 / simulator.catalog.hardware.clock_hz
-    timeline = simulator.timeline(row)
+    return episode_of(
+        simulator.env[row],
+        simulator.tasks[row],
+        simulator.timeline(row),
+        simulator.occupants(row),
+        networks=simulator.catalog.scenario.networks,
+        clock_hz=simulator.catalog.hardware.clock_hz,
+    )
+
+
+def episode_of(
+    env: np.void,
+    tasks: NDArray[np.void],
+    timeline: IntArray,
+    occupants: IntArray,
+    *,
+    networks: Sequence[str],
+    clock_hz: int,
+) -> EpisodeView:
+    """Put an episode together from its plain records.
+
+    Args:
+        env: Clock and counters, one record (``state.ENV_DTYPE``).
+        tasks: Task records (N,) (``state.TASK_DTYPE``).
+        timeline: Slices (task, kind, start, end), int64 (slices, 4) [cycles].
+        occupants: Index of the task in each slot, ``NONE`` where there is none, int64 (S,).
+        networks: Names that the tasks' networks are numbers of.
+        clock_hz: Cycles a second.
+    """
+    ms = 1e3 / clock_hz
     arrived = []
     for index in range(int(env["arrived"])):
         task = tasks[index]
         finished = task["completion_cycles"] != NONE
-        own = timeline[timeline[:, 0] == index]
         arrived.append(
             TaskView(
                 index=index,
-                network=simulator.catalog.scenario.networks[int(task["network"])],
+                network=networks[int(task["network"])],
                 batch_size=int(task["batch_size"]),
                 priority=int(task["priority"]),
                 arrival_ms=float(task["arrival_cycles"] * ms),
                 end_ms=float((task["completion_cycles"] if finished else env["now_cycles"]) * ms),
                 deadline_ms=float(task["deadline_cycles"] * ms),
                 finished=bool(finished),
-                runs=tuple(_slices(own, RUN, ms)),
-                checkpoints=tuple(_slices(own, CHECKPOINTING, ms)),
-                restores=tuple(_slices(own, RESTORING, ms)),
+                slices=tuple(
+                    Slice(SLICE_KINDS[kind], start * ms, end * ms)
+                    for _, kind, start, end in timeline[timeline[:, 0] == index].tolist()
+                ),
             )
         )
     return EpisodeView(
@@ -122,11 +166,6 @@ def view(simulator: Simulator, row: int) -> EpisodeView:
         num_tasks=int(env["num_tasks"]),
         decisions=int(env["decisions"]),
         tasks=tuple(arrived),
-        slots=tuple(None if index == NONE else int(index) for index in simulator.occupants(row)),
+        slots=tuple(None if index == NONE else int(index) for index in occupants),
         running_slot=None if env["runner"] == NONE else int(env["runner"]),
     )
-
-
-def _slices(own: IntArray, kind: int, ms: float) -> Iterator[tuple[float, float]]:
-    for _, _, start, end in own[own[:, 1] == kind].tolist():
-        yield start * ms, end * ms

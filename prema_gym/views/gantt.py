@@ -59,7 +59,7 @@ def draw_gantt(episode: EpisodeView, figure: Figure) -> None:
         _draw_task(axes, row, task, _PRIORITY_COLOURS[max(shade, 0)])
     axes.set_yticks(range(len(episode.tasks)), [task.label for task in episode.tasks])
     axes.set_ylim(episode.num_tasks - 0.5, -0.5)
-    # Deadlines may lie far ahead: the picture ends where the run does.
+    # Deadlines may lie far ahead: the picture ends where the episode does.
     axes.set_xlim(0.0, max(episode.now_ms, 1e-3) * 1.02)
     axes.set_xlabel("time [ms]")
     axes.set_title(episode.headline, loc="left", fontsize=10)
@@ -70,12 +70,12 @@ def draw_gantt(episode: EpisodeView, figure: Figure) -> None:
 
 def _draw_task(axes: Axes, row: int, task: TaskView, colour: str) -> None:
     axes.hlines(row, task.arrival_ms, task.end_ms, color=_WAIT_COLOUR, linewidth=1.5, zorder=1)
-    bars = [(start, end - start) for start, end in task.runs]
+    bars = [(start, end - start) for start, end in task.spans("run")]
     axes.broken_barh(bars, (row - 0.32, 0.64), facecolors=colour, zorder=2)
-    # A switch takes some 20 µs of a run of 200 ms: drawn as lines of a visible width.
+    # A switch takes some 20 µs of an episode of 200 ms: drawn as lines of a visible width.
     for slices, shade in (
-        (task.checkpoints, _CHECKPOINT_COLOUR),
-        (task.restores, _RESTORE_COLOUR),
+        (task.spans("checkpoint"), _CHECKPOINT_COLOUR),
+        (task.spans("restore"), _RESTORE_COLOUR),
     ):
         middles = [(start + end) / 2 for start, end in slices]
         # Many would cover the bar they stand on: ticks below it instead.

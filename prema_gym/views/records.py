@@ -17,8 +17,6 @@ import numpy as np
 from prema_gym.evaluation.claims import Reproduction
 from prema_gym.evaluation.results import Evaluation
 
-FORMATS: tuple[str, ...] = ("table", "json", "csv")
-
 Record = Mapping[str, object]
 """One row of a listing: values by column name."""
 
@@ -66,17 +64,17 @@ def evaluation_records(evaluation: Evaluation) -> list[dict[str, object]]:
     records: list[dict[str, object]] = []
     for policy, result in evaluation.policies.items():
         curve = {f"sla_violation_at_{n}": value for n, value in result.sla_curve.items()}
-        for name, estimate in (result.metrics | curve).items():
+        for name, found in (result.metrics | curve).items():
             records.append(
                 {
                     "policy": policy,
                     "metric": name,
-                    "mean": estimate.mean,
-                    "ci95_low": estimate.ci95[0],
-                    "ci95_high": estimate.ci95[1],
-                    "ratio": estimate.ratio,
-                    "ratio_ci95_low": estimate.ratio_ci95[0],
-                    "ratio_ci95_high": estimate.ratio_ci95[1],
+                    "mean": found.mean,
+                    "ci95_low": found.ci95[0],
+                    "ci95_high": found.ci95[1],
+                    "ratio": found.ratio,
+                    "ratio_ci95_low": found.ratio_ci95[0],
+                    "ratio_ci95_high": found.ratio_ci95[1],
                 }
             )
         records += [_bare(policy, f"regret_{name}", v) for name, v in result.regret.items()]

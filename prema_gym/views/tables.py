@@ -1,4 +1,4 @@
-"""How do results reach people? As tables of Rich, with what must be known beside them."""
+"""How do results reach people in a terminal? As tables of Rich."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from prema_gym.evaluation.claims import TOLERANCE, Figure, Reproduction
-from prema_gym.evaluation.results import Estimate, Evaluation
-from prema_gym.metrics import METRICS, Metric
+from prema_gym.evaluation.claims import TOLERANCE, Reproduction
+from prema_gym.evaluation.paper import Figure
+from prema_gym.evaluation.results import Evaluation
+from prema_gym.views.comparison import Cell, Section, sections
+from prema_gym.views.numbers import ABSENT, number, plus_minus, times
 from prema_gym.views.records import Record, strict
-
-_ABSENT = "–"
-_DIGITS = 3  # significant digits of a printed number; JSON and CSV hold them all
 
 
 def to_table(records: Sequence[Record], title: str = "") -> Table:
@@ -43,7 +42,7 @@ def _is_number(value: object) -> bool:
 def _text(value: object) -> str:
     plain = strict(value)
     if plain is None:
-        return _ABSENT
+        return ABSENT
     if isinstance(plain, float):
         return number(plain)
     if isinstance(plain, list):
@@ -51,131 +50,44 @@ def _text(value: object) -> str:
     return str(plain)
 
 
-def number(value: float, like: float | None = None) -> str:
-    """A number in three significant digits (as many decimals as ``like`` has, if given)."""
-    if not math.isfinite(value):
-        return _ABSENT
-    scale = abs(value if like is None else like)
-    whole_digits = math.floor(math.log10(scale)) + 1 if scale > 0 else 1
-    return f"{value:.{max(0, _DIGITS - whole_digits)}f}"
-
-
-# What the comparison needs to show all of a cell on one line, and value and interval on one.
+# What a comparison needs to show all of a cell on one line, and value and interval on one.
 _FULL_WIDTH, _MEDIUM_WIDTH = 110, 80
+_MANY_COLUMNS = 6  # so many fit a terminal of 60 when they stand close
 
 
 def evaluation_tables(evaluation: Evaluation, *, width: int | None = None) -> list[Table]:
-    """The main table (value ± interval, ratio), latencies and details (values), and any regrets.
+    """The sections of a comparison (:func:`prema_gym.views.comparison.sections`) as tables.
 
     Args:
         evaluation: What to show.
         width: Columns of the terminal; where they do not hold value, interval and ratio side by
             side, ratios get lines of their own, then intervals too. None: as many as it takes.
     """
-    before_interval = "\n" if width is not None and width < _MEDIUM_WIDTH else ""
-    before_ratio = "\n" if width is not None and width < _FULL_WIDTH else " "
-    main = _table(
-        f"{_what_was_played(evaluation)}: value ± half the width of its 95 % interval, and how "
-        f"many times better it is than {evaluation.relative_to}"
-    )
-    latency = _table(
-        "Percentiles of NTT over all tasks, latency from arrival to completion, and the share of "
-        "tasks past their deadline"
-    )
-    detail = _table("Details per workload")
-    for table in (latency, detail):
-        table.padding = (0, 1, 0, 0)  # six columns fit a terminal of 60
-    for table, which in ((main, "main"), (latency, "latency"), (detail, "detail")):
-        shown = [metric for metric in METRICS if metric.table == which]
-        table.add_column("policy", no_wrap=True)
-        for metric in shown:
-            table.add_column(_heading(metric), justify="right", overflow="fold")
-        for name, result in evaluation.policies.items():
-            cells = [result.metrics[metric.name] for metric in shown]
-            if which == "main":
-                texts = [_main_cell(cell, before_interval, before_ratio) for cell in cells]
-            else:
-                texts = [_detail_cell(cell) for cell in cells]
-            cut = " !" if result.truncated else ""  # a note says what was cut off
-            table.add_row(escape(name) + cut, *texts)
-    return [main, latency, detail, *([_regret_table(evaluation)] if evaluation.optimum else [])]
+    return [_section_table(section, width) for section in sections(evaluation)]
 
 
-def _regret_table(evaluation: Evaluation) -> Table:
-    """The clairvoyant optimum, and how far every policy stays behind it."""
-    table = _table(
-        "Regret: how far behind the best schedule there is (true times, all arrivals known, free "
-        "switches), in percent of it"
-    )
+def _section_table(section: Section, width: int | None) -> Table:
+    table = _table(section.title)
+    if len(section.columns) >= _MANY_COLUMNS:
+        table.padding = (0, 1, 0, 0)
     table.add_column("policy", no_wrap=True)
-    titles = {metric.name: metric.title for metric in METRICS}
-    for name in evaluation.optimum:
-        table.add_column(titles[name], justify="right")
-    table.add_row("optimum (value)", *map(number, evaluation.optimum.values()))
-    for policy, result in evaluation.policies.items():
-        # Adding 0 turns the -0 of a policy that attains the optimum into 0.
-        texts = [number(round(100.0 * value, 6) + 0.0) for value in result.regret.values()]
-        table.add_row(escape(policy), *texts)
+    for heading in section.columns:
+        table.add_column(heading, justify="right", overflow="fold")
+    for row in section.rows:
+        texts = [
+            _compared(cell, width) if section.compares else number(cell.value) for cell in row.cells
+        ]
+        table.add_row(escape(row.name) + (" !" if row.cut else ""), *texts)
     return table
 
 
-def _heading(metric: Metric) -> str:
-    unit = f" ({metric.unit})" if metric.unit and metric.unit != "per workload" else ""
-    return f"{metric.title}{unit}" + {"lower": " ↓", "higher": " ↑", None: ""}[metric.better]
-
-
-def _main_cell(estimate: Estimate, before_interval: str, before_ratio: str) -> str:
-    half_width = _half_width(estimate)
-    interval = before_interval + half_width if half_width else ""
-    return f"{_detail_cell(estimate)}{interval}{before_ratio}{_times(estimate.ratio)}"
-
-
-def _half_width(estimate: Estimate) -> str:
-    low, high = estimate.ci95
-    width = (high - low) / 2
-    return f"±{number(width, like=estimate.mean)}" if math.isfinite(width) else ""
-
-
-def _detail_cell(estimate: Estimate) -> str:
-    return number(estimate.mean)
-
-
-def _times(ratio: float) -> str:
-    return f"{number(ratio)}×" if math.isfinite(ratio) else _ABSENT
-
-
-def evaluation_notes(evaluation: Evaluation) -> list[str]:
-    """What a reader must know beside the table: runs cut off, tasks unfinished, illegal answers."""
-    notes = []
-    slots, most = evaluation.settings["slots"], evaluation.most_tasks
-    if most > slots:
-        notes.append(
-            f"workloads have up to {most} tasks and the table {slots} slots: what does not fit "
-            "waits unseen, in order of arrival (--slots)"
-        )
-    limit = evaluation.settings["max_decisions"]
-    for name, result in evaluation.policies.items():
-        if result.truncated or result.unfinished:
-            notes.append(
-                f"{name}: {result.truncated} of {evaluation.workloads} workloads cut off at "
-                f"{limit} decisions; {result.tasks - result.unfinished} tasks finished, "
-                f"{result.unfinished} unfinished (they count as SLA violations and missed "
-                "deadlines; mean NTT and latency are over the finished tasks)"
-            )
-        illegal = result.metrics["illegal_actions"].mean
-        if illegal > 0:
-            notes.append(
-                f"{name}: chose actions that were not legal, {illegal:.3g} a workload; each was "
-                "played as going on"
-            )
-    return notes
-
-
-def _what_was_played(evaluation: Evaluation) -> str:
-    some = "1 workload" if evaluation.workloads == 1 else f"{evaluation.workloads} workloads"
-    if evaluation.seed is None:
-        return f"{some} as given, scenario {evaluation.scenario!r}"
-    return f"{some} of scenario {evaluation.scenario!r}, seed {evaluation.seed}"
+def _compared(cell: Cell, width: int | None) -> str:
+    """Value, interval and ratio, on as many lines as the terminal needs."""
+    before_interval = "\n" if width is not None and width < _MEDIUM_WIDTH else ""
+    before_ratio = "\n" if width is not None and width < _FULL_WIDTH else " "
+    interval = plus_minus(cell.half_width, cell.value)
+    shown = number(cell.value) + (before_interval + interval if interval else "")
+    return f"{shown}{before_ratio}{times(cell.ratio)}"
 
 
 def reproduction_tables(reproduction: Reproduction) -> list[Table]:
@@ -193,7 +105,7 @@ def reproduction_tables(reproduction: Reproduction) -> list[Table]:
             row.statement,
             f"{number(row.paper)} {row.unit}",
             number(row.ours),
-            f"{number(low)} … {number(high)}" if math.isfinite(low) else _ABSENT,
+            f"{number(low)} … {number(high)}" if math.isfinite(low) else ABSENT,
             number(row.ratio),
             "!" if row.off else "",
         )
@@ -201,6 +113,10 @@ def reproduction_tables(reproduction: Reproduction) -> list[Table]:
     commands.add_column("command", overflow="fold")
     for row in reproduction.claims:
         commands.add_row(row.command)
+    return [claims, commands, *_condition_tables(reproduction)]
+
+
+def _condition_tables(reproduction: Reproduction) -> list[Table]:
     records = [
         {
             "scenario": row.scenario,
@@ -214,8 +130,8 @@ def reproduction_tables(reproduction: Reproduction) -> list[Table]:
         }
         for row in reproduction.conditions
     ]
-    conditions = to_table(records, "How much better CHECKPOINT is than KILL, by condition")
-    return [claims, commands, *([conditions] if records else [])]
+    title = "How much better CHECKPOINT is than KILL, by condition"
+    return [to_table(records, title)] if records else []
 
 
 def _with_interval(figure: Figure) -> str:

@@ -67,8 +67,8 @@ def _bar(task: TaskView, cell_ms: float) -> str:
     bar = ""
     for column in range(CHART_COLUMNS):
         start, end = column * cell_ms, (column + 1) * cell_ms
-        running = _inside(task.runs, start, end)
-        moving = _inside(task.checkpoints, start, end) + _inside(task.restores, start, end)
+        running = _inside(task.spans("run"), start, end)
+        moving = _inside(task.spans("checkpoint", "restore"), start, end)
         if running > 0:
             bar += "█" if running >= cell_ms / 2 else "▒"
         elif moving > 0:
@@ -76,10 +76,10 @@ def _bar(task: TaskView, cell_ms: float) -> str:
         elif start <= task.deadline_ms < end:
             bar += "|"
         else:
-            bar += "·" if _inside(((task.arrival_ms, task.end_ms),), start, end) > 0 else " "
+            bar += "·" if _inside([(task.arrival_ms, task.end_ms)], start, end) > 0 else " "
     return bar
 
 
-def _inside(slices: tuple[tuple[float, float], ...], start: float, end: float) -> float:
-    """Time of the slices that falls into a column."""
-    return sum(max(0.0, min(e, end) - max(s, start)) for s, e in slices)
+def _inside(spans: list[tuple[float, float]], start: float, end: float) -> float:
+    """Time of the spans that falls into a column."""
+    return sum(max(0.0, min(e, end) - max(s, start)) for s, e in spans)

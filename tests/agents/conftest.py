@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from prema_gym.agents.policies.learned import LearnedPolicy
 from prema_gym.agents.scorer.shape import ScorerShape
-
 from prema_gym.simulator import Simulator
 from prema_gym.workloads.catalog import Catalog, compile_scenario
 from prema_gym.workloads.generate import sample_batch

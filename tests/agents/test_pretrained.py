@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from prema_gym import agents
 from prema_gym.agents import seeds
 from prema_gym.agents.policies.learned import LearnedPolicy
 from prema_gym.agents.studies import shipping
 from prema_gym.agents.training.settings import TrainSettings
-
-from prema_gym import agents
 from prema_gym.workloads import scenarios
 
 # Another machine's logarithms may differ in the last digit and tip a rare decision.

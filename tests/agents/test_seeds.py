@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from prema_gym.agents import seeds
 
+from prema_gym.agents import seeds
 from prema_gym.errors import ConfigError
 from prema_gym.evaluation.compare import evaluate
 

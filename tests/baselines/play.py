@@ -16,7 +16,8 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from prema_gym import baselines
-from prema_gym.evaluation.play import Decider
+from prema_gym.evaluation.playing import finish as play_to_the_end
+from prema_gym.evaluation.policy import Decider
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.profile import build_profile, stack_profiles
 from prema_gym.networks.network import Network
@@ -131,11 +132,8 @@ def loaded(
 
 def finish(simulator: Simulator, policy: Decider) -> Schedule:
     """Play a simulator with one environment to the end; every action must be legal."""
-    state = None
-    while not simulator.done.all():
-        actions, state = policy.predict(simulator.observation, state)
-        assert simulator.mask[0, actions[0]]
-        simulator.step(actions)
+    play_to_the_end(simulator, policy)
+    assert simulator.env["illegal_actions"][0] == 0
     records = simulator.tasks[0]
     return Schedule(
         *(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from prema_gym.baselines.policy import State
 
 from prema_gym import baselines
+from prema_gym.baselines.policy import State
 from prema_gym.errors import ConfigError
 from tests.baselines.tables import Row, running, table, task
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from prema_gym.baselines.prema import Prema
-from prema_gym.baselines.table import Table
 
 from prema_gym import baselines
+from prema_gym.baselines.prema import Prema
+from prema_gym.baselines.table import Table
 from prema_gym.errors import ConfigError, UnknownNameError
 from tests.baselines.tables import Row, running, table, task
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from prema_gym.baselines.registry import POLICIES
 
 from prema_gym import baselines
+from prema_gym.baselines.registry import POLICIES
 from prema_gym.simulator import PRESENT, RUNNING
 from tests.baselines.tables import as_rows, random_tables, relabelled
 from tests.baselines.twin import BY_CHANCE, slow_action

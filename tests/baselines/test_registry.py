@@ -3,9 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from prema_gym.baselines.registry import POLICIES
 
 from prema_gym import baselines
+from prema_gym.baselines.registry import POLICIES
 from prema_gym.errors import ConfigError, PremaError, UnknownNameError
 from tests.baselines.twin import PUBLISHED
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+from prema_gym import baselines
 from prema_gym.baselines.aurora import Aurora
 from prema_gym.baselines.deadline import LeastSlackTime
 from prema_gym.baselines.dream import Dream
@@ -14,8 +16,6 @@ from prema_gym.baselines.multilevel import MultiLevelFeedback
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.preemption import Kill
 from prema_gym.baselines.shortest import HighestResponseRatioNext
-
-from prema_gym import baselines
 from prema_gym.errors import ConfigError
 from prema_gym.simulator import AGE_MS
 from tests.baselines.tables import Row, running, table, task

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from prema_gym.baselines.table import Table
 
+from prema_gym.baselines.table import Table
 from prema_gym.simulator import PRIORITY, TOKEN
 from tests.baselines.tables import Row, running, table, task
 

@@ -67,7 +67,7 @@ def test_a_class_a_function_or_an_object_is_a_policy(file: Path, name: str) -> N
         ("", r"say which policy of .*mine.py: FILE.py:NAME \(there: Oldest, Failing, make, "),
         ("Oldset", r"unknown policy 'Oldset' in .*mine.py; did you mean 'Oldest'\?"),
         ("Failing", r"mine.py:Failing\(\) fails: RuntimeError: not today,\s+sorry \(line 17\)"),
-        ("nothing", r"mine.py:nothing: a policy is an object with a method predict"),
+        ("nothing", r"mine.py:nothing: a policy must be an object with a method predict"),
         ("number", r"mine.py:number is 3, which has no predict"),
     ],
 )

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prema_gym.agents.training.run_folder import RunFolder
 
 from docs.generate import learned_curve, shipped_policy, timelines
 from docs.generate.learned_curve import draw
 from docs.generate.scripts import run
+from prema_gym.agents.training.run_folder import RunFolder
 from prema_gym.errors import ConfigError
 from tests.agents.conftest import TINY
 

@@ -279,9 +279,9 @@ def test_steps_out_of_order() -> None:
 
 
 def test_the_metrics_are_those_of_an_evaluation() -> None:
-    from prema_gym.evaluation.play import run_policy
+    from prema_gym.evaluation.playing import PlaySettings
+    from prema_gym.evaluation.playing import play as play_batch
     from prema_gym.metrics import values_of
-    from prema_gym.simulator.simulator import Simulator
 
     class GoOn:
         def predict(
@@ -290,8 +290,8 @@ def test_the_metrics_are_those_of_an_evaluation() -> None:
             pairs = zip(observation, action_masks, strict=True)
             return np.array([go_on(o, m) for o, m in pairs], np.int64), None
 
-    simulator = Simulator(catalog(), num_envs=5, slots=3)
-    evaluated = values_of(run_policy(simulator, GoOn(), sample_batch(catalog(), range(5))))
+    batch = sample_batch(catalog(), range(5))
+    evaluated = values_of(play_batch(GoOn(), catalog(), batch, PlaySettings(slots=3)))
     for seed in range(5):
         _, info = play(single(), go_on, seed=seed)
         assert_same(info["episode_metrics"], {n: float(v[seed]) for n, v in evaluated.items()})

@@ -37,9 +37,9 @@ def test_what_there_is_to_see() -> None:
     assert (first.network, first.batch_size, first.priority) == ("googlenet", 4, 1)
     assert first.label == "0 googlenet ×4 π=1"
     assert replace(first, network="/far/away/own.onnx").label == "0 own.onnx ×4 π=1"
-    assert len(first.runs) == len(first.checkpoints) == 1
-    assert first.runs[0][0] == 0.0
-    assert first.runs[0][1] == first.checkpoints[0][0]
+    assert [one.kind for one in first.slices] == ["run", "checkpoint"]
+    assert first.slices[0].start_ms == 0.0
+    assert first.slices[0].end_ms == first.slices[1].start_ms
     assert not first.finished
     assert first.end_ms == episode.now_ms
     _, info = play(env, go_on)

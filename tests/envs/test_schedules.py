@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from prema_gym import baselines
 from prema_gym.envs.ended import RECORD_FIELDS
 from prema_gym.envs.sb3 import PremaNPUVecEnv
-from prema_gym.evaluation.play import run_policy
+from prema_gym.evaluation.playing import play_on
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.workloads import sample_batch
 from tests.envs.helpers import SETTINGS, catalog, go_on, play, single, vector
@@ -22,7 +22,7 @@ Records = dict[str, NDArray[np.int64]]
 
 def through_the_simulator(policy: baselines.Policy) -> Records:
     simulator = Simulator(catalog(), num_envs=WORKLOADS, slots=3, mechanisms=policy.mechanisms)
-    run_policy(simulator, policy, sample_batch(catalog(), range(WORKLOADS)))
+    play_on(simulator, policy, sample_batch(catalog(), range(WORKLOADS)))
     return {name: simulator.tasks[name] for name in RECORD_FIELDS}
 
 

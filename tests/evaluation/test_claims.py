@@ -7,18 +7,18 @@ import json
 import math
 
 import pytest
-from prema_gym.baselines.registry import make
 from rich.console import Console
 
+from prema_gym.baselines.registry import make
 from prema_gym.errors import UnknownNameError
 from prema_gym.evaluation.claims import (
     ORDERINGS,
     SUSTAINED_TASKS,
     Reproduction,
-    claim_names,
     reproduce,
 )
 from prema_gym.evaluation.compare import evaluate
+from prema_gym.evaluation.paper import claim_names
 from prema_gym.views.records import reproduction_records, to_csv, to_json
 from prema_gym.views.tables import reproduction_notes, reproduction_tables
 from prema_gym.workloads.accuracy import mean_isolated_ms

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from prema_gym import baselines, metrics
 from prema_gym.bounds import optimum
 from prema_gym.errors import ConfigError, UnknownNameError
-from prema_gym.evaluation.clairvoyant import GOALS, Clairvoyant, best_values, names
-from prema_gym.evaluation.play import run_policy
+from prema_gym.evaluation.clairvoyant import Clairvoyant, names
+from prema_gym.evaluation.optima import GOALS, best_values
+from prema_gym.evaluation.playing import PlaySettings, play
 from prema_gym.metrics import Outcomes
-from prema_gym.simulator import Mechanism, Simulator
+from prema_gym.simulator import Mechanism
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
@@ -27,10 +28,8 @@ SMALL = Scenario(name="small", networks=("alexnet", "mobilenet-v1"), num_tasks=5
 
 
 def _play(scenario: Scenario, metric: str, batch: WorkloadBatch, slots: int = 16) -> Outcomes:
-    simulator = Simulator(compile_scenario(scenario), num_envs=len(batch), slots=slots)
-    simulator.load(batch)
-    plan = Clairvoyant(metric).prepare(simulator)
-    return run_policy(simulator, plan, batch)
+    catalog = compile_scenario(scenario)
+    return play(Clairvoyant(metric), catalog, batch, PlaySettings(slots=slots))
 
 
 def _value(outcomes: Outcomes, metric: str) -> np.ndarray:
@@ -112,15 +111,8 @@ def test_no_policy_is_better_than_the_best_value(metric: str) -> None:
     sign = 1 if better == "lower" else -1
     players: dict[str, Outcomes] = {metric: _play(SMALL, metric, batch)}
     for name in baselines.names():
-        policy = baselines.make(name)
-        simulator = Simulator(
-            compile_scenario(SMALL),
-            num_envs=len(batch),
-            mechanisms=policy.mechanisms,
-            oracle=True,
-            max_decisions=100_000,
-        )
-        players[name] = run_policy(simulator, policy, batch)
+        told = PlaySettings(oracle=True, max_decisions=100_000)
+        players[name] = play(baselines.make(name), compile_scenario(SMALL), batch, told)
     for name, outcomes in players.items():
         excess = sign * (_value(outcomes, metric) - best)
         assert excess.min() >= -1e-12, name
@@ -176,7 +168,7 @@ def test_names_and_mistakes() -> None:
     with pytest.raises(ConfigError, match="the simulator has kill, checkpoint"):
         policy.prepare(loaded(EXAMPLE, mechanisms=("kill", "checkpoint")))
     simulator = loaded(EXAMPLE)
-    with pytest.raises(ConfigError, match="a plan needs all tables"):
+    with pytest.raises(ConfigError, match="a planned order needs all tables"):
         policy.prepare(simulator).predict(simulator.observation[0])
 
 

@@ -13,9 +13,8 @@ import pytest
 from prema_gym import baselines, cli
 from prema_gym.envs import PremaNPUEnv
 from prema_gym.errors import ConfigError
-from prema_gym.evaluation.compare import evaluate, evaluate_settings, run_policy
+from prema_gym.evaluation import evaluate, evaluate_settings, play
 from prema_gym.metrics.formulas import UNFINISHED
-from prema_gym.simulator.simulator import Simulator
 from prema_gym.workloads import Scenario, compile_scenario, sample_batch
 
 AZURE = Path(__file__).parents[1] / "workloads" / "data" / "azure_llm_code_400.csv"
@@ -79,7 +78,7 @@ def test_every_request_of_a_trace_is_completed(speed: float | None) -> None:
         assert (found.tasks, found.unfinished) == (2 * rows, 0)
     catalog = compile_scenario(scenario)
     batch = sample_batch(catalog, [0])
-    outcomes = run_policy(Simulator(catalog, num_envs=1), policies["np-fcfs"], batch)
+    outcomes = play(policies["np-fcfs"], catalog, batch)
     assert (outcomes.completion_cycles != UNFINISHED).sum() == rows
     assert (outcomes.completion_cycles >= batch.arrival_cycles + batch.isolated_cycles).all()
 

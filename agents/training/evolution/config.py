@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from prema_gym.agents.scorer.shape import WIDTH, ScorerShape
-
 from prema_gym.checks import check_fields, declared, infinite, number, positive, whole
 from prema_gym.errors import ConfigError
 

@@ -13,12 +13,14 @@ from queue import SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
+
 from prema_gym.agents.scorer.compiled import choose
 from prema_gym.agents.scorer.shape import Weights
 from prema_gym.agents.training.objective import Gains, measure
-
 from prema_gym.errors import ConfigError
-from prema_gym.evaluation.play import Decider, outcomes_of, run_policy
+from prema_gym.evaluation.outcomes import outcomes_of
+from prema_gym.evaluation.playing import play_on
+from prema_gym.evaluation.policy import Decider
 from prema_gym.simulator import Simulator
 from prema_gym.workloads.catalog import Catalog, compile_scenario
 from prema_gym.workloads.generate import sample_batch
@@ -107,7 +109,7 @@ class Track:
         self._batch = sample_batch(self.catalog, seeds.tolist())
 
         def play(simulator: Simulator, batch: WorkloadBatch) -> None:
-            run_policy(simulator, reference, batch)
+            play_on(simulator, reference, batch)
 
         self.reference, decisions = self._play(play)
         return decisions

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from torch.utils.tensorboard import SummaryWriter
+
 from prema_gym.agents.policies.learned import LearnedPolicy
 from prema_gym.agents.policies.weights_file import save_weights
 from prema_gym.agents.training.evolution.course import COURSE
@@ -13,7 +15,6 @@ from prema_gym.agents.training.provenance import describe_policy
 from prema_gym.agents.training.run import TrainingRun
 from prema_gym.agents.training.selection import MORE, add_average, choose_best, latest
 from prema_gym.agents.training.validation import Validation, Validator, describe
-from torch.utils.tensorboard import SummaryWriter
 
 
 def evolve(run: TrainingRun) -> None:

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from prema_gym import baselines
 from prema_gym.agents import seeds
 from prema_gym.agents.policies.old_names import unpickle
 from prema_gym.agents.scorer.shape import ScorerShape, Weights
@@ -25,8 +27,6 @@ from prema_gym.agents.training.evolution.config import EvolutionConfig
 from prema_gym.agents.training.evolution.course import COURSE, Leg, tracks
 from prema_gym.agents.training.objective import FIVE, gains, weights_of
 from prema_gym.baselines import PREMA
-
-from prema_gym import baselines
 from prema_gym.checks import damaged
 from prema_gym.errors import ConfigError
 from prema_gym.workloads.scenario import Scenario

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
+
 from prema_gym.agents.policies.learned import TRAINED_MECHANISMS, LearnedPolicy
 from prema_gym.agents.policies.sb3_model import SB3Policy
 from prema_gym.agents.policies.weights_file import save_weights
@@ -12,9 +15,6 @@ from prema_gym.agents.training.progress import Reporter
 from prema_gym.agents.training.provenance import describe_policy
 from prema_gym.agents.training.run import TrainingRun
 from prema_gym.agents.training.validation import Validation, Validator, describe
-from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
-
 from prema_gym.files import write_atomically
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from prema_gym.agents.scorer.shape import WIDTH
 from prema_gym.agents.training.objective import OBJECTIVES
-
 from prema_gym.checks import (
     anything,
     check_fields,

@@ -11,17 +11,16 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from prema_gym.agents import seeds
-from prema_gym.agents.training.objective import BALANCED, OBJECTIVES, measure
-from prema_gym.agents.training.settings import TrainSettings
-from prema_gym.baselines import PREMA
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
 from prema_gym import baselines
+from prema_gym.agents import seeds
+from prema_gym.agents.training.objective import BALANCED, OBJECTIVES, measure
+from prema_gym.agents.training.settings import TrainSettings
+from prema_gym.baselines import PREMA
 from prema_gym.errors import ConfigError
-from prema_gym.evaluation.play import run_policy
-from prema_gym.simulator import Simulator
+from prema_gym.evaluation.playing import PlaySettings, play
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
@@ -93,9 +92,9 @@ def reward_for(settings: TrainSettings) -> dict[str, float]:
     scenario = training_scenario(settings)
     catalog = compile_scenario(scenario)
     drawn = seeds.training_workloads(settings.seed, 10**9, settings.eval_workloads)
-    simulator = Simulator(catalog, num_envs=len(drawn), slots=training_slots(settings))
     batch = sample_batch(catalog, drawn.tolist())
-    reached = measure(run_policy(simulator, baselines.make(PREMA), batch))
+    play_settings = PlaySettings(slots=training_slots(settings))
+    reached = measure(play(baselines.make(PREMA), catalog, batch, play_settings))
     emphasis = settings.gradient.emphasis
     return {
         terms[name]: float(emphasis.get(name, 1.0) / value)

@@ -11,6 +11,12 @@ from typing import Any
 
 import torch
 from gymnasium import spaces
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.policies import ActorCriticPolicy
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
+from torch import Tensor, nn
+
 from prema_gym.agents.scorer.shape import ScorerShape
 from prema_gym.agents.scorer.torch_scorer import (
     Schedule,
@@ -19,12 +25,6 @@ from prema_gym.agents.scorer.torch_scorer import (
     features,
     legal_actions,
 )
-from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
-from stable_baselines3.common.policies import ActorCriticPolicy
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
-from stable_baselines3.dqn.policies import DQNPolicy, QNetwork
-from torch import Tensor, nn
-
 from prema_gym.errors import ConfigError
 from prema_gym.simulator import observation as col
 

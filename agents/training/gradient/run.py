@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import torch
+from stable_baselines3.common.logger import configure
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
+
 from prema_gym.agents.training.gradient.callbacks import Keeper
 from prema_gym.agents.training.gradient.model import (
     check_device,
@@ -16,9 +19,6 @@ from prema_gym.agents.training.run import TrainingRun
 from prema_gym.agents.training.selection import MORE, best_scored, choose_best
 from prema_gym.agents.training.settings import TrainSettings
 from prema_gym.agents.training.validation import Validator, describe
-from stable_baselines3.common.logger import configure
-from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
-
 from prema_gym.errors import located
 from prema_gym.simulator import DEFAULT_SLOTS
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from prema_gym.agents.policies.old_names import unpickle
-from prema_gym.agents.training.settings import TrainSettings
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
+from prema_gym.agents.policies.old_names import unpickle
+from prema_gym.agents.training.settings import TrainSettings
 from prema_gym.checks import damaged
 from prema_gym.errors import ConfigError
 

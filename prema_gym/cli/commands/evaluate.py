@@ -103,7 +103,7 @@ def evaluate(
     """Play policies on the same workloads; print metrics with intervals, and ratios."""
     from prema_gym.evaluation.compare import evaluate as run
     from prema_gym.simulator import SchedulerOptions
-    from prema_gym.views import records, tables
+    from prema_gym.views import comparison, records, tables
 
     if per_workload and format is Format.table and output is None:
         raise ConfigError("--per-workload shows nothing in a table: add --format or --output DIR")
@@ -134,7 +134,7 @@ def evaluate(
         data=result.to_dict,
         rows=lambda: records.per_workload_records(result) or records.evaluation_records(result),
     )
-    for note in tables.evaluation_notes(result):
+    for note in comparison.notes(result):
         print(note, file=sys.stderr)
     if output is not None:
         for path in write_files(output, records.evaluation_files(result)):

@@ -10,7 +10,7 @@ import typer
 from prema_gym.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
-    from prema_gym.evaluation.play import Decider
+    from prema_gym.evaluation.policy import Decider
 
 ENDINGS = {"onnx": ".onnx", "torchscript": ".pt"}
 """Ending of a file by its format."""

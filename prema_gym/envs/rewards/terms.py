@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from prema_gym import metrics
 from prema_gym.envs.ended import EndedEpisodes
 from prema_gym.envs.rewards.totals import ANTT, PRIORITY_ANTT, SLA, SLA_CURVE, STP
-from prema_gym.evaluation.play import energy_mj
+from prema_gym.evaluation.outcomes import energy_mj
 from prema_gym.simulator import Simulator
 
 FloatArray = NDArray[np.float64]

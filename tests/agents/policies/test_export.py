@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 torch = pytest.importorskip("torch")
 
+from prema_gym import agents  # noqa: E402
 from prema_gym.agents.policies.export import Chooser, export, latency_us  # noqa: E402
 from prema_gym.agents.policies.learned import LearnedPolicy  # noqa: E402
-
-from prema_gym import agents  # noqa: E402
 from prema_gym.errors import UnknownNameError  # noqa: E402
 from prema_gym.simulator.observation import NUM_COLUMNS, column_names  # noqa: E402
 from prema_gym.workloads import scenarios  # noqa: E402

@@ -14,15 +14,15 @@ import pytest
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("cma")
 
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import DQN
+
+from prema_gym import agents
 from prema_gym.agents.policies.learned import LearnedPolicy
 from prema_gym.agents.policies.old_names import MOVED, unpickle
 from prema_gym.agents.training.evolution.search import Normals
 from prema_gym.agents.training.gradient.model import Linear
 from prema_gym.agents.training.gradient.policies import MaskableSlotPolicy, SlotQPolicy
-from sb3_contrib import MaskablePPO
-from stable_baselines3 import DQN
-
-from prema_gym import agents
 from prema_gym.envs.sb3 import make_sb3_env
 from prema_gym.simulator import NUM_COLUMNS
 from tests.agents.conftest import TINY

@@ -8,14 +8,14 @@ import pytest
 
 pytest.importorskip("stable_baselines3")
 
-from prema_gym.agents.policies.learned import LearnedPolicy
-from prema_gym.agents.policies.sb3_model import SB3Policy
-from prema_gym.agents.training.gradient.policies import MaskableSlotPolicy, SlotPolicy, SlotQPolicy
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.evaluation import evaluate_policy
 
 from prema_gym import agents
+from prema_gym.agents.policies.learned import LearnedPolicy
+from prema_gym.agents.policies.sb3_model import SB3Policy
+from prema_gym.agents.training.gradient.policies import MaskableSlotPolicy, SlotPolicy, SlotQPolicy
 from prema_gym.envs.sb3 import make_sb3_env
 from prema_gym.errors import ConfigError
 from prema_gym.simulator import observation as col

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from prema_gym.agents.policies.weights_file import load_weights, save_weights
-from prema_gym.agents.scorer.shape import Weights
 
 from prema_gym import agents
+from prema_gym.agents.policies.weights_file import load_weights, save_weights
+from prema_gym.agents.scorer.shape import Weights
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.files import write_atomically
 from tests.agents.conftest import random_policy

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
 from prema_gym.agents.policies.learned import LearnedPolicy
 from prema_gym.agents.scorer.features import FEATURES, NUM_FEATURES
 from prema_gym.agents.scorer.shape import ScorerShape, Weights, shape_of
-
 from prema_gym.errors import ConfigError
 from prema_gym.simulator import observation as col
 from prema_gym.workloads.catalog import Catalog

@@ -7,7 +7,6 @@ torch = pytest.importorskip("torch")
 
 from prema_gym.agents.scorer.shape import Weights  # noqa: E402
 from prema_gym.agents.scorer.torch_scorer import NEVER, SlotCritic, SlotScorer, legal_actions  # noqa: E402
-
 from prema_gym.simulator.observation import NUM_COLUMNS  # noqa: E402
 from prema_gym.workloads.catalog import Catalog  # noqa: E402
 from tests.agents.conftest import random_policy, tables  # noqa: E402

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from prema_gym.agents.studies import generalisation
 
+from prema_gym.agents.studies import generalisation
 from prema_gym.errors import ConfigError
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.generate import sample_batch

@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from prema_gym.agents import seeds
 
+from prema_gym.agents import seeds
 from prema_gym.errors import ConfigError
 from tests.agents.conftest import TINY, random_policy
 

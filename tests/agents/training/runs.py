@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("cma")
 
-from prema_gym.agents.training.evolution.config import EvolutionConfig
-from prema_gym.agents.training.gradient.config import GradientConfig
-from prema_gym.agents.training.settings import TrainSettings
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from prema_gym import agents
+from prema_gym.agents.training.evolution.config import EvolutionConfig
+from prema_gym.agents.training.gradient.config import GradientConfig
+from prema_gym.agents.training.settings import TrainSettings
 
 HYPER = {
     "maskable-ppo": {"n_steps": 32},

@@ -10,10 +10,9 @@ import pytest
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("cma")
 
+from prema_gym import agents
 from prema_gym.agents import TrainingProgress
 from prema_gym.agents.training.run_folder import RunFolder
-
-from prema_gym import agents
 from tests.agents.training.runs import small, weights_of
 
 

@@ -12,10 +12,9 @@ import pytest
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("cma")
 
+from prema_gym import agents
 from prema_gym.agents.training import run as training
 from prema_gym.agents.training.run_folder import RunFolder
-
-from prema_gym import agents
 from prema_gym.errors import ConfigError
 from tests.agents.training.runs import small
 

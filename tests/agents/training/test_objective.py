@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from prema_gym.agents.training import objective
-from prema_gym.agents.training.validation import FLOOR, FLOOR_WEIGHT, score
 
 from prema_gym import baselines
+from prema_gym.agents.training import objective
+from prema_gym.agents.training.validation import FLOOR, FLOOR_WEIGHT, score
 from prema_gym.errors import UnknownNameError
 from prema_gym.evaluation.compare import evaluate
-from prema_gym.evaluation.play import Decider, run_policy
-from prema_gym.simulator import Simulator
+from prema_gym.evaluation.playing import play
+from prema_gym.evaluation.policy import Decider
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.generate import sample_batch
 from tests.agents.conftest import random_policy
@@ -54,8 +54,7 @@ def test_the_five_are_what_an_evaluation_reports(tiny: Catalog) -> None:
     batch = sample_batch(tiny, range(40))
 
     def five(decider: Decider) -> objective.Gains:
-        simulator = Simulator(tiny, num_envs=40)
-        return objective.measure(run_policy(simulator, decider, batch))
+        return objective.measure(play(decider, tiny, batch))
 
     gained = objective.gains(five(policy), five(reference))
     result = evaluate(

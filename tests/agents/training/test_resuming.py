@@ -19,12 +19,11 @@ import pytest
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("cma")
 
+from prema_gym import agents
 from prema_gym.agents.algorithms import ALGORITHMS
 from prema_gym.agents.training import run as training
 from prema_gym.agents.training.gradient.callbacks import Keeper
 from prema_gym.agents.training.run_folder import RunFolder
-
-from prema_gym import agents
 from prema_gym.errors import ConfigError
 from prema_gym.workloads import Scenario
 from prema_gym.workloads.catalog import Catalog

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from prema_gym.agents.training.progress import Reporter
 from prema_gym.agents.training.provenance import git_state, versions
 from prema_gym.agents.training.run_folder import RunFolder, find_policy
 from prema_gym.agents.training.settings import TrainSettings
-
 from prema_gym.errors import ConfigError
 from prema_gym.files import read_json
 from prema_gym.workloads import Scenario

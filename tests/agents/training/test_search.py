@@ -13,7 +13,6 @@ from prema_gym.agents import seeds
 from prema_gym.agents.training.evolution.config import EvolutionConfig
 from prema_gym.agents.training.evolution.course import COURSE, Leg, stretched
 from prema_gym.agents.training.evolution.search import EvolutionStrategy
-
 from prema_gym.errors import ConfigError
 from prema_gym.workloads import compile_scenario
 from tests.agents.conftest import TINY

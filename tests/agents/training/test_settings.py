@@ -12,7 +12,6 @@ pytest.importorskip("cma")
 
 from prema_gym.agents.training.gradient.config import GradientConfig
 from prema_gym.agents.training.settings import TrainSettings
-
 from prema_gym.errors import ConfigError
 from prema_gym.files import write_toml
 

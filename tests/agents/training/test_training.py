@@ -14,13 +14,12 @@ import torch
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("cma")
 
+from prema_gym import agents
 from prema_gym.agents.algorithms import ALGORITHMS
 from prema_gym.agents.training import run as training
 from prema_gym.agents.training.gradient.config import GradientConfig
 from prema_gym.agents.training.run_folder import RunFolder
 from prema_gym.agents.training.settings import TrainSettings
-
-from prema_gym import agents
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import NUM_COLUMNS
 from prema_gym.workloads.catalog import Catalog
@@ -94,7 +93,6 @@ def test_an_imitation_does_as_its_teacher_does(tiny_toml: Path, tmp_path: Path) 
     said: list[str] = []
     from prema_gym.agents.scorer.shape import ScorerShape
     from prema_gym.agents.training.imitation import imitate
-
     from prema_gym.workloads import scenarios
 
     imitate("dynamic-prema", scenarios.get(tiny_toml), ScorerShape(), 0, steps=300, say=said.append)

@@ -152,7 +152,7 @@ def test_learned_policies_are_compared_on_test_seeds_only(
         arguments = ("evaluate", "--policies", policy, "--workloads", "2", "--seed", "999999999")
         status, _, err = run(capsys, *arguments)
         assert status == 2
-        assert "may be compared on seeds 0 to 999999999, given 999999999 to 1000000000" in err
+        assert "may be compared on seeds 0 to 999999999, got 999999999 to 1000000000" in err
     status, *_ = run(capsys, "evaluate", "--policies", "np-fcfs", *arguments[3:])
     assert status == 0
 

@@ -13,15 +13,14 @@ import typer
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("cma")
 
+import train
+from prema_gym import cli
 from prema_gym.agents.algorithms import ALGORITHMS
 from prema_gym.agents.training import run as training
 from prema_gym.agents.training.evolution.config import EvolutionConfig
 from prema_gym.agents.training.gradient.config import GradientConfig
 from prema_gym.agents.training.run_folder import RunFolder
 from prema_gym.agents.training.settings import VALIDATIONS, TrainSettings
-
-import train
-from prema_gym import cli
 from prema_gym.cli.commands import single
 from prema_gym.cli.commands.train import OPTIONS, settings_from
 from prema_gym.errors import ConfigError, PremaError

@@ -1,0 +1,60 @@
+"""How are several policies played on the same workloads? Each on every batch, in threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+
+from prema_gym.evaluation.playing import PlaySettings, play
+from prema_gym.evaluation.policy import Decider
+from prema_gym.metrics import Outcomes
+from prema_gym.workloads.catalog import Catalog
+from prema_gym.workloads.workload import WorkloadBatch
+
+Progress = Callable[[int, int], None]
+"""Called with (workloads played so far, workloads to play), summed over policies."""
+
+
+def play_all(
+    policies: Mapping[str, Decider],
+    catalog: Catalog,
+    batches: Sequence[WorkloadBatch],
+    settings: PlaySettings,
+    *,
+    threads: int,
+    progress: Progress | None = None,
+) -> dict[str, Outcomes]:
+    """Play every policy on every batch, in threads: compiled code releases the GIL.
+
+    Args:
+        policies: Deciders by name.
+        catalog: The compiled scenario.
+        batches: The workloads; each batch is one piece of work.
+        settings: What every policy plays with.
+        threads: How many batches are played at once.
+        progress: Told how far it is, from the calling thread.
+
+    Returns:
+        What became of all workloads, by policy, in the order given.
+    """
+    todo = len(policies) * sum(len(batch) for batch in batches)
+    played = 0
+    parts: dict[str, list[Outcomes]] = {}
+    with ThreadPoolExecutor(threads) as pool:
+        jobs: dict[Future[Outcomes], tuple[str, int]] = {
+            pool.submit(play, policy, catalog, batch, settings): (name, i)
+            for name, policy in policies.items()
+            for i, batch in enumerate(batches)
+        }
+        try:
+            for job in as_completed(jobs):
+                job.result()
+                played += len(batches[jobs[job][1]])
+                if progress is not None:
+                    progress(played, todo)
+        except BaseException:  # also an interrupt: do not play the rest first
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        for job, (name, _) in jobs.items():
+            parts.setdefault(name, []).append(job.result())
+    return {name: Outcomes.concatenate(chunks) for name, chunks in parts.items()}

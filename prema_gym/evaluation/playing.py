@@ -1,0 +1,166 @@
+"""What becomes of a batch of workloads under one policy? `play` builds the simulator and plays it.
+
+Every comparison, validation and study goes through here, so that all ask a policy in the same way.
+`play_on` plays on a simulator at hand: one that is used again and again, or looked at afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prema_gym.checks import check_fields, declared, instance, optional, truth, whole
+from prema_gym.errors import ConfigError
+from prema_gym.evaluation.outcomes import outcomes_of
+from prema_gym.evaluation.policy import Decider, check_takes_masks, checked_answer, mechanisms_of
+from prema_gym.metrics import Outcomes
+from prema_gym.simulator import DEFAULT_SLOTS, MAX_SLOTS, SchedulerOptions, Simulator
+from prema_gym.workloads.catalog import Catalog
+from prema_gym.workloads.workload import WorkloadBatch
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaySettings:
+    """What a policy plays with, whichever it is.
+
+    Attributes:
+        oracle: Show it true isolated times in place of estimates.
+        slots: Rows of the context table.
+        options: Open points of the scheduler.
+        max_decisions: Cut a workload off after so many decisions; None: no limit.
+    """
+
+    oracle: bool = declared(False, truth(), help="show policies true times in place of estimates")
+    slots: int = declared(
+        DEFAULT_SLOTS, whole(1, MAX_SLOTS), unit="slots", help="rows of the context table"
+    )
+    options: SchedulerOptions = declared(
+        factory=SchedulerOptions,
+        constraint=instance(SchedulerOptions, "SchedulerOptions"),
+        help="open points of the scheduler",
+    )
+    max_decisions: int | None = declared(
+        None,
+        optional(whole(1)),
+        unit="decisions",
+        help="cut a workload off after so many decisions",
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+def play(
+    policy: Decider, catalog: Catalog, batch: WorkloadBatch, settings: PlaySettings | None = None
+) -> Outcomes:
+    """Play a batch of workloads to their ends under one policy.
+
+    Args:
+        policy: Decides.
+        catalog: The compiled scenario.
+        batch: The workloads.
+        settings: What it plays with; None: the defaults.
+
+    Returns:
+        What became of them; ``truncated`` marks those that the limit cut off.
+
+    Raises:
+        ConfigError: The policy cannot be played.
+        WorkloadError: A workload does not belong to the catalog.
+    """
+    return play_on(simulator_for(policy, catalog, batch, settings), policy, batch)
+
+
+def simulator_for(
+    policy: Decider,
+    catalog: Catalog,
+    batch: WorkloadBatch,
+    settings: PlaySettings | None = None,
+    *,
+    record_timeline: bool = False,
+) -> Simulator:
+    """Build the simulator on which a policy can play a batch.
+
+    Args:
+        policy: Says which mechanisms its actions name.
+        catalog: The compiled scenario.
+        batch: As long as those that will be played, with as many tasks.
+        settings: What it plays with; None: the defaults.
+        record_timeline: Keep who ran when, for pictures.
+    """
+    settings = PlaySettings() if settings is None else settings
+    return Simulator(
+        catalog,
+        num_envs=len(batch),
+        max_tasks=batch.profile.shape[1],
+        mechanisms=mechanisms_of(policy),
+        oracle=settings.oracle,
+        slots=settings.slots,
+        options=settings.options,
+        max_decisions=settings.max_decisions,
+        record_timeline=record_timeline,
+    )
+
+
+def play_on(simulator: Simulator, policy: Decider, batch: WorkloadBatch) -> Outcomes:
+    """Do what :func:`play` does on a simulator at hand, which holds the records afterwards.
+
+    Args:
+        simulator: One environment a workload, built with the policy's mechanisms.
+        policy: Decides.
+        batch: The workloads.
+
+    Raises:
+        ConfigError: The policy cannot be played, or has other mechanisms than the simulator.
+        WorkloadError: A workload does not belong to the simulator's catalog.
+    """
+    if mechanisms_of(policy) != simulator.mechanisms:
+        raise ConfigError(
+            f"the policy's mechanisms are {mechanisms_of(policy)}, the simulator's are "
+            f"{simulator.mechanisms}: build the simulator with the policy's"
+        )
+    check_takes_masks(policy)
+    simulator.load(batch)
+    prepare = getattr(policy, "prepare", None)
+    finish(simulator, policy if prepare is None else prepare(simulator))
+    return outcomes_of(simulator)
+
+
+def finish(simulator: Simulator, policy: Decider) -> None:
+    """Let a policy decide until every loaded workload has ended.
+
+    Workloads that have ended are no longer listened to. A policy that returns no state is not even
+    asked about them; one that keeps a state sees every row in every call, since only it knows how
+    its state is laid out.
+
+    Args:
+        simulator: Loaded, and at its first decisions.
+        policy: Decides.
+
+    Raises:
+        ConfigError: An answer of the policy is none.
+    """
+    actions = np.zeros(simulator.num_envs, np.int64)
+    everyone = np.arange(simulator.num_envs)
+    episode_start = np.ones(simulator.num_envs, dtype=bool)
+    state: Any = None
+    first = True
+    while True:
+        going = np.flatnonzero(~simulator.done)
+        if going.size == 0:
+            return
+        # Without a state the rows are independent, so those that have ended can be left out.
+        asked = going if state is None and not first else everyone
+        answer = policy.predict(
+            simulator.observation[asked],
+            state=state,
+            episode_start=episode_start[asked],
+            deterministic=True,
+            action_masks=simulator.mask[asked],
+        )
+        actions[asked], state = checked_answer(policy, answer, asked.size)
+        simulator.step(actions)
+        episode_start[:] = False
+        first = False

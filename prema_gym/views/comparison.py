@@ -1,0 +1,157 @@
+"""What is there to see of a comparison? Sections of rows and columns, and notes beside them.
+
+Whoever shows a comparison to people, as tables of a terminal or of a page, draws these sections;
+programs read the records of :mod:`prema_gym.views.records`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from prema_gym.evaluation.results import Evaluation, MetricValue, PolicyResult
+from prema_gym.metrics import METRICS, Metric
+
+
+class Cell(NamedTuple):
+    """One value as it is shown.
+
+    Attributes:
+        value: The value; NaN: none.
+        half_width: Half the width of its 95 % interval; NaN: none.
+        ratio: How many times better it is than that of the policy compared with; NaN: none.
+    """
+
+    value: float
+    half_width: float = math.nan
+    ratio: float = math.nan
+
+
+class Row(NamedTuple):
+    """One line.
+
+    Attributes:
+        name: The policy's name, or what else stands there.
+        cells: One a column.
+        cut: Whether some of its workloads were cut off; a note says so too.
+    """
+
+    name: str
+    cells: tuple[Cell, ...]
+    cut: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """One table of a comparison.
+
+    Attributes:
+        title: What it shows.
+        columns: Headings, with unit and an arrow to where better lies.
+        rows: The lines.
+        compares: Whether its cells have intervals and ratios.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    compares: bool = False
+
+
+def sections(evaluation: Evaluation) -> list[Section]:
+    """The main section (value, interval, ratio), latencies, details, and regrets if there are any.
+
+    Args:
+        evaluation: The comparison.
+    """
+    shown = [
+        _of_metrics(
+            evaluation,
+            "main",
+            f"{_what_was_played(evaluation)}: value ± half the width of its 95 % interval, and how "
+            f"many times better it is than {evaluation.relative_to}",
+        ),
+        _of_metrics(
+            evaluation,
+            "latency",
+            "Percentiles of NTT over all tasks, latency from arrival to completion, and the share "
+            "of tasks past their deadline",
+        ),
+        _of_metrics(evaluation, "detail", "Details per workload"),
+    ]
+    return [*shown, _of_regrets(evaluation)] if evaluation.optimum else shown
+
+
+def _of_metrics(evaluation: Evaluation, table: str, title: str) -> Section:
+    shown = [metric for metric in METRICS if metric.table == table]
+    rows = tuple(
+        Row(name, tuple(_cell(result.metrics[m.name]) for m in shown), result.truncated > 0)
+        for name, result in evaluation.policies.items()
+    )
+    columns = tuple(map(_heading, shown))
+    return Section(title=title, columns=columns, rows=rows, compares=table == "main")
+
+
+def _cell(found: MetricValue) -> Cell:
+    low, high = found.ci95
+    return Cell(found.mean, (high - low) / 2, found.ratio)
+
+
+def _heading(metric: Metric) -> str:
+    unit = f" ({metric.unit})" if metric.unit and metric.unit != "per workload" else ""
+    return f"{metric.title}{unit}" + {"lower": " ↓", "higher": " ↑", None: ""}[metric.better]
+
+
+def _of_regrets(evaluation: Evaluation) -> Section:
+    """The clairvoyant optimum, and how far every policy stays behind it."""
+    titles = {metric.name: metric.title for metric in METRICS}
+    optimum = Row("optimum (value)", tuple(map(Cell, evaluation.optimum.values())))
+    behind = [
+        # Adding 0 turns the -0 of a policy that attains the optimum into 0.
+        Row(name, tuple(Cell(round(100.0 * v, 6) + 0.0) for v in result.regret.values()))
+        for name, result in evaluation.policies.items()
+    ]
+    return Section(
+        title="Regret: how far behind the best schedule there is (true times, all arrivals known, "
+        "free switches), in percent of it",
+        columns=tuple(titles[name] for name in evaluation.optimum),
+        rows=(optimum, *behind),
+    )
+
+
+def _what_was_played(evaluation: Evaluation) -> str:
+    some = "1 workload" if evaluation.workloads == 1 else f"{evaluation.workloads} workloads"
+    if evaluation.seed is None:
+        return f"{some} as given, scenario {evaluation.scenario!r}"
+    return f"{some} of scenario {evaluation.scenario!r}, seed {evaluation.seed}"
+
+
+def notes(evaluation: Evaluation) -> list[str]:
+    """What a reader must know beside it: workloads cut off, tasks unfinished, illegal answers."""
+    found = []
+    slots, most = evaluation.settings["slots"], evaluation.most_tasks
+    if most > slots:
+        found.append(
+            f"workloads have up to {most} tasks and the table {slots} slots: what does not fit "
+            "waits unseen, in order of arrival (--slots)"
+        )
+    for name, result in evaluation.policies.items():
+        if result.truncated or result.unfinished:
+            found.append(f"{name}: {_left_undone(evaluation, result)}")
+        illegal = result.metrics["illegal_actions"].mean
+        if illegal > 0:
+            found.append(
+                f"{name}: chose actions that were not legal, {illegal:.3g} a workload; each was "
+                "played as going on"
+            )
+    return found
+
+
+def _left_undone(evaluation: Evaluation, result: PolicyResult) -> str:
+    return (
+        f"{result.truncated} of {evaluation.workloads} workloads cut off at "
+        f"{evaluation.settings['max_decisions']} decisions; {result.tasks - result.unfinished} "
+        f"tasks finished, {result.unfinished} unfinished (they count as SLA violations and missed "
+        "deadlines; mean NTT and latency are over the finished tasks)"
+    )
