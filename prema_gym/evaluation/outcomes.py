@@ -16,6 +16,7 @@ from prema_gym.hardware.energy import EnergyModel, energy_of_network, static_ene
 from prema_gym.metrics import FloatArray, IntArray, Outcomes, sum_in_order
 from prema_gym.simulator import Mechanism
 from prema_gym.workloads.catalog import Catalog
+from prema_gym.workloads.fields import TASK_FIELDS
 
 
 class Played(Protocol):
@@ -56,11 +57,8 @@ def outcomes_of(played: Played) -> Outcomes:
         return np.asarray(np.where(present, tasks[name], 0).sum(axis=-1), dtype=np.int64)
 
     return Outcomes(
-        arrival_cycles=tasks["arrival_cycles"].copy(),
+        **{name: tasks[name].copy() for name in TASK_FIELDS},
         completion_cycles=tasks["completion_cycles"].copy(),
-        isolated_cycles=tasks["isolated_cycles"].copy(),
-        priority=tasks["priority"].copy(),
-        deadline_cycles=tasks["deadline_cycles"].copy(),
         present=present,
         busy_cycles=env["busy_cycles"].copy(),
         killed_cycles=total("killed_cycles"),

@@ -8,18 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from prema_gym.metrics.formulas import UNFINISHED, BoolArray, FloatArray, IntArray, ntt
+from prema_gym.workloads.fields import TaskColumns
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcomes:
-    """What became of W workloads of at most N tasks under one policy.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Outcomes(TaskColumns):
+    """What became of W workloads of at most N tasks under one policy, beside the tasks themselves.
 
     Attributes:
-        arrival_cycles: int64 (W, N).
         completion_cycles: int64 (W, N), :data:`UNFINISHED` where the task never finished.
-        isolated_cycles: int64 (W, N).
-        priority: int64 (W, N), the weight π.
-        deadline_cycles: int64 (W, N).
         present: bool (W, N), False on padding.
         busy_cycles: int64 (W,), time spent running tasks, work later killed included.
         killed_cycles: int64 (W,), work thrown away by KILL.
@@ -35,11 +32,7 @@ class Outcomes:
         cycles_per_ms: Clock cycles in a millisecond.
     """
 
-    arrival_cycles: IntArray
     completion_cycles: IntArray
-    isolated_cycles: IntArray
-    priority: IntArray
-    deadline_cycles: IntArray
     present: BoolArray
     busy_cycles: IntArray
     killed_cycles: IntArray

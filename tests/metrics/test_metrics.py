@@ -26,6 +26,7 @@ from prema_gym.metrics import (
     times_better,
     values_of,
 )
+from prema_gym.workloads.fields import TASK_FIELDS
 
 
 def outcomes(
@@ -40,12 +41,15 @@ def outcomes(
     """Outcomes with 100 cycles busy, 10 of them killed, 20 switching, 80 idle."""
     shape = np.shape(arrival)
     per_workload = np.ones(shape[0], np.int64)
+    tasks = {name: np.zeros(shape, np.int64) for name in TASK_FIELDS} | {
+        "arrival_cycles": np.array(arrival),
+        "isolated_cycles": np.array(isolated),
+        "priority": np.array(priority),
+        "deadline_cycles": np.full(shape, 10**9) if deadline is None else np.array(deadline),
+    }
     return Outcomes(
-        arrival_cycles=np.array(arrival),
+        **tasks,
         completion_cycles=np.array(completion),
-        isolated_cycles=np.array(isolated),
-        priority=np.array(priority),
-        deadline_cycles=np.full(shape, 10**9) if deadline is None else np.array(deadline),
         present=np.ones(shape, bool) if present is None else np.array(present),
         busy_cycles=100 * per_workload,
         killed_cycles=10 * per_workload,
