@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 
 from prema_gym.evaluation.outcomes import outcomes_of
 from prema_gym.metrics import FloatArray, IntArray, values_of
-from prema_gym.simulator.state import ENV_DTYPE, TASK_DTYPE, TASK_INPUTS, TASK_RECORDS, TRUNCATED
+from prema_gym.simulator.readings import Readings
+from prema_gym.simulator.state import ENV_DTYPE, TASK_DTYPE, TASK_INPUTS, TASK_RECORDS
 from prema_gym.workloads.catalog import Catalog
 
 RECORD_FIELDS = (*TASK_INPUTS, *TASK_RECORDS)
 """Columns of ``info["tasks"]``, all int64: what came in, then what happened."""
 
 
-class EndedEpisodes:
+class EndedEpisodes(Readings):
     """K episodes that ended: a simulator's records of them, copied; reads like the simulator.
 
     Args:
@@ -43,16 +44,6 @@ class EndedEpisodes:
     def env(self) -> NDArray[np.void]:
         """Clock and counters (K,) (``state.ENV_DTYPE``)."""
         return self._words[1].view(ENV_DTYPE)[..., 0]
-
-    @property
-    def task_present(self) -> NDArray[np.bool_]:
-        """True at (k, i) where workload k has a task i, bool (K, N)."""
-        return np.asarray(np.arange(self.tasks.shape[1]) < self.env["num_tasks"][:, None])
-
-    @property
-    def truncated(self) -> NDArray[np.bool_]:
-        """True where a limit was reached with tasks unfinished, bool (K,)."""
-        return np.asarray(self.env["status"] == TRUNCATED)
 
     def metrics(self) -> dict[str, FloatArray]:
         """Every metric of every row: name → float64 (K,)."""

@@ -25,7 +25,6 @@ SMALL = Scenario(
 )
 # Three slots for four tasks: the queue is used.
 SETTINGS: dict[str, Any] = {"scenario": SMALL, "slots": 3}
-ALL_MECHANISMS = ("checkpoint", "kill", "drain")
 
 Choose = Callable[[NDArray[np.float32], NDArray[np.bool_]], int]
 

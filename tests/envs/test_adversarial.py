@@ -15,10 +15,11 @@ from prema_gym.bounds import srpt_completions
 from prema_gym.envs import PremaNPUEnv, PremaNPUVectorEnv
 from prema_gym.envs.ended import EndedEpisodes
 from prema_gym.hardware import NPUConfig
+from prema_gym.simulator import MECHANISMS
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.simulator.state import IDLE, RUN, TRUNCATED
 from prema_gym.workloads import Scenario
-from tests.envs.helpers import ALL_MECHANISMS, SMALL, random_legal
+from tests.envs.helpers import SMALL, random_legal
 
 # Corners of the workload and of the machine.
 SCENARIOS: dict[str, Scenario] = {
@@ -91,7 +92,7 @@ def check_order(simulator: Simulator) -> None:
 def test_a_hundred_thousand_steps(name: str, legal: bool) -> None:
     """9 scenarios × (legal, anything) × 120 environments × 60 steps = 129 600 steps."""
     envs = PremaNPUVectorEnv(
-        120, scenario=SCENARIOS[name], slots=5, mechanisms=ALL_MECHANISMS, max_decisions=40
+        120, scenario=SCENARIOS[name], slots=5, mechanisms=MECHANISMS, max_decisions=40
     )
     rng = np.random.default_rng(0)
     observations, infos = envs.reset(seed=1)
@@ -139,7 +140,7 @@ def check_timeline(env: PremaNPUEnv, slices: NDArray[np.int64]) -> None:
 @given(
     name=st.sampled_from(sorted(SCENARIOS)),
     slots=st.integers(1, 6),
-    mechanisms=st.permutations(ALL_MECHANISMS).flatmap(
+    mechanisms=st.permutations(MECHANISMS).flatmap(
         lambda order: st.integers(1, 3).map(lambda n: tuple(order[:n]))
     ),
     sticky=st.booleans(),

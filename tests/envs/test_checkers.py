@@ -12,8 +12,9 @@ from gymnasium.wrappers import FlattenObservation
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 from prema_gym.envs import reward_names
+from prema_gym.simulator import MECHANISMS
 from prema_gym.workloads import Scenario
-from tests.envs.helpers import ALL_MECHANISMS, SMALL
+from tests.envs.helpers import SMALL
 from tests.envs.windows import windows
 
 ONE_TASK = Scenario(networks=("alexnet",), batch_sizes=(1,), num_tasks=1, priorities=(1,))
@@ -25,7 +26,7 @@ GRID: list[dict[str, Any]] = [
     {"scenario": "light", "oracle": True},
     {"scenario": ONE_TASK},
     {"mechanisms": ("checkpoint", "kill")},
-    {"mechanisms": ALL_MECHANISMS, "sticky_drain": False},
+    {"mechanisms": MECHANISMS, "sticky_drain": False},
     {"mechanisms": ("kill",), "max_decisions": 40},
     {"max_decisions": None, "horizon_ms": 5.0},
     {"record_timeline": True, "token_wait": "total"},

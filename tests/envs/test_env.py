@@ -22,11 +22,11 @@ from prema_gym.envs.infos import KEYS
 from prema_gym.envs.rewards.terms import TERMS
 from prema_gym.envs.snapshots import EpisodesState
 from prema_gym.errors import ConfigError, IllegalActionError, UnknownNameError
+from prema_gym.simulator import MECHANISMS
 from prema_gym.simulator.observation import COLUMNS, ESTIMATED_MS, PRESENT, RUNNING
 from prema_gym.workloads import TaskSpec, sample, sample_batch, save_workload
 from prema_gym.workloads.fields import TASK_FIELDS
 from tests.envs.helpers import (
-    ALL_MECHANISMS,
     COPYING,
     SMALL,
     assert_same,
@@ -111,7 +111,7 @@ def test_the_documented_info_keys_are_the_keys() -> None:
 
 @pytest.mark.small
 def test_action_space_and_mask() -> None:
-    for mechanisms in (("checkpoint",), ("checkpoint", "kill"), ALL_MECHANISMS):
+    for mechanisms in (("checkpoint",), ("checkpoint", "kill"), MECHANISMS):
         env = single(mechanisms=mechanisms)
         assert env.action_space == gymnasium.spaces.Discrete(3 * len(mechanisms))
         observation, info = env.reset(seed=1)
@@ -314,8 +314,8 @@ def states(env: PremaNPUEnv, count: int, seed: int) -> Any:
 
 def test_the_mask_is_exactly_what_is_accepted() -> None:
     """In 5 000 states, each action on a copy: counted as illegal where the mask says so."""
-    env = single(mechanisms=ALL_MECHANISMS)
-    probe = single(mechanisms=ALL_MECHANISMS)
+    env = single(mechanisms=MECHANISMS)
+    probe = single(mechanisms=MECHANISMS)
     for _, mask in states(env, 5000, seed=0):
         here = env.get_state()
         for action, legal in enumerate(mask):
@@ -327,8 +327,8 @@ def test_the_mask_is_exactly_what_is_accepted() -> None:
 
 def test_an_illegal_action_goes_on() -> None:
     """It does what going on does, apart from being counted."""
-    env = single(mechanisms=ALL_MECHANISMS)
-    probe = single(mechanisms=ALL_MECHANISMS)
+    env = single(mechanisms=MECHANISMS)
+    probe = single(mechanisms=MECHANISMS)
     count = 0
     for observation, mask in states(env, 60, seed=1):
         here = env.get_state()
@@ -391,7 +391,7 @@ def test_the_oracle_shows_true_times() -> None:
 @pytest.mark.small
 def test_kill_and_drain_do_what_they_say() -> None:
     three = tasks(*[TaskSpec(network="googlenet")] * 3)
-    env = single(mechanisms=ALL_MECHANISMS, sticky_drain=True, workload=three)
+    env = single(mechanisms=MECHANISMS, sticky_drain=True, workload=three)
     env.reset()
     env.step(0)
     observation, *_ = env.step(0)
@@ -449,7 +449,7 @@ def continue_alike(one: Any, other: Any, steps: int) -> None:
 @pytest.mark.parametrize("how", ["copy", "deepcopy", "pickle"])
 @pytest.mark.parametrize("reward", ["antt", "balanced"])
 def test_copies_continue_identically(how: str, reward: str) -> None:
-    env = single(reward=reward, mechanisms=ALL_MECHANISMS, record_timeline=True)
+    env = single(reward=reward, mechanisms=MECHANISMS, record_timeline=True)
     env.reset(seed=3)
     for _ in range(10):
         env.step(int(random_legal(env.action_masks(), np.random.default_rng(0))))

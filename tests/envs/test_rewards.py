@@ -12,10 +12,10 @@ from prema_gym.envs import reward_names
 from prema_gym.envs.rewards.reward import BALANCED
 from prema_gym.envs.rewards.terms import TERMS, AtEnd, Compiled
 from prema_gym.errors import ConfigError
+from prema_gym.simulator import MECHANISMS
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.workloads import TaskSpec
 from tests.envs.helpers import (
-    ALL_MECHANISMS,
     chooser,
     go_on,
     play,
@@ -64,7 +64,7 @@ def first_episodes(num_envs: int, **arguments: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", reward_names())
 def test_rewards_add_up_to_the_metric(name: str) -> None:
-    mixed = {"mechanisms": ALL_MECHANISMS, "sticky_drain": False}
+    mixed = {"mechanisms": MECHANISMS, "sticky_drain": False}
     episodes = first_episodes(20, reward=name, **mixed)
     finished = [own for own in episodes if own["terminated"]]
     assert len(finished) >= 15
@@ -128,7 +128,7 @@ def test_what_unfinished_tasks_count_at_truncation(name: str) -> None:
 @pytest.mark.parametrize("name", DENSE_COMPILED)
 def test_a_dense_total_is_right_after_every_step(name: str) -> None:
     """Lines that are kept over arrivals, completions or passed limits would show here."""
-    env = single(reward=name, mechanisms=ALL_MECHANISMS, max_decisions=400)
+    env = single(reward=name, mechanisms=MECHANISMS, max_decisions=400)
     simulator = env.simulator
     for seed in range(3):
         choose = chooser(seed)

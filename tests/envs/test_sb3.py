@@ -21,9 +21,9 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from prema_gym import baselines
 from prema_gym.envs.sb3 import METRIC_NAMES, PremaNPUVecEnv, make_sb3_env
 from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.simulator import MECHANISMS
 from prema_gym.workloads import TaskSpec
 from tests.envs.helpers import (
-    ALL_MECHANISMS,
     SETTINGS,
     SMALL,
     chooser,
@@ -54,8 +54,8 @@ def _one_thread() -> Any:
 
 
 def test_sub_environments_are_the_single_environment() -> None:
-    env = make(3, seed=5, reward="balanced", mechanisms=ALL_MECHANISMS)
-    singles = [single(reward="balanced", mechanisms=ALL_MECHANISMS) for _ in range(3)]
+    env = make(3, seed=5, reward="balanced", mechanisms=MECHANISMS)
+    singles = [single(reward="balanced", mechanisms=MECHANISMS) for _ in range(3)]
     rng = np.random.default_rng(0)
     observations = env.reset()
     own = [e.reset(seed=5 + i) for i, e in enumerate(singles)]
@@ -269,7 +269,7 @@ def test_normalising_leaves_masks_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("num_envs", [1, 4])
 def test_an_untrained_masked_model_never_takes_an_illegal_action(num_envs: int) -> None:
     """Strict environments would raise."""
-    arguments: dict[str, Any] = {"mechanisms": ALL_MECHANISMS, "strict": True, "max_decisions": 200}
+    arguments: dict[str, Any] = {"mechanisms": MECHANISMS, "strict": True, "max_decisions": 200}
     env = make(num_envs, seed=0, **arguments)
     model = MaskablePPO("MlpPolicy", env, **SMALL_NET)
     evaluate_masked(model, env, n_eval_episodes=12, deterministic=False)

@@ -20,9 +20,9 @@ from prema_gym.envs import PremaNPUVectorEnv, episodes
 from prema_gym.envs.on_demand import OnDemand
 from prema_gym.envs.step import Job
 from prema_gym.errors import ConfigError, IllegalActionError
+from prema_gym.simulator import MECHANISMS
 from prema_gym.workloads import TaskSpec, WorkloadBatch, sample, sample_batch
 from tests.envs.helpers import (
-    ALL_MECHANISMS,
     COPYING,
     SMALL,
     assert_same,
@@ -36,7 +36,7 @@ from tests.envs.helpers import (
 MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
 # Drains are asked again: held drains would leave too few decisions to reach the limit.
 MIXED: dict[str, Any] = {
-    "mechanisms": ALL_MECHANISMS,
+    "mechanisms": MECHANISMS,
     "sticky_drain": False,
     "reward": "balanced",
     "max_decisions": 120,
@@ -346,7 +346,7 @@ def test_live_views_on_request() -> None:
 
 def test_masks_of_many() -> None:
     """20 000 random masked steps: no illegal action, and no empty mask."""
-    envs = vector(50, mechanisms=ALL_MECHANISMS, strict=True)
+    envs = vector(50, mechanisms=MECHANISMS, strict=True)
     rng = np.random.default_rng(0)
     _, infos = envs.reset(seed=0)
     for _ in range(400):
