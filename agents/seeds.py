@@ -60,7 +60,7 @@ def validation_workloads(count: int, first: int = 0) -> NDArray[np.int64]:
         ConfigError: They are not in the range.
     """
     if count < 1 or not 0 <= first <= len(VALIDATION) - count:
-        raise ConfigError(f"validation takes at least 1 workload, given {count} after {first}")
+        raise ConfigError(f"validation takes at least 1 workload, got {count} after {first}")
     start = VALIDATION.start + first
     return np.arange(start, start + count, dtype=np.int64)
 
@@ -73,6 +73,6 @@ def check_test(seed: int, workloads: int) -> None:
     """
     if seed not in TEST or seed + workloads - 1 not in TEST:
         raise ConfigError(
-            f"test seeds are 0 to {TEST.stop - 1}, given {seed} to {seed + workloads - 1}: "
+            f"test seeds are 0 to {TEST.stop - 1}, got {seed} to {seed + workloads - 1}: "
             "the others belong to training and validation"
         )

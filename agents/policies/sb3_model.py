@@ -88,7 +88,7 @@ class SB3Policy:
         batch = tables[np.newaxis] if single else tables
         if batch.shape[1:] != (self.slots, NUM_COLUMNS):
             raise ConfigError(
-                f"{self.name} was trained on tables of shape {(self.slots, NUM_COLUMNS)}, given "
+                f"{self.name} was trained on tables of shape {(self.slots, NUM_COLUMNS)}, got "
                 f"{batch.shape[1:]}: evaluate it with --slots {self.slots}"
             )
         if action_masks is None:

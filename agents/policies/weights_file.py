@@ -104,7 +104,7 @@ def _check(path: Path, weights: Weights, about: object) -> None:
             )
     mechanisms = about.get("mechanisms")
     if not isinstance(mechanisms, list) or any(m not in MECHANISMS for m in mechanisms):
-        raise ConfigError(f"{path} names no known mechanisms, given {mechanisms!r}")
+        raise ConfigError(f"{path} names no known mechanisms, got {mechanisms!r}")
     try:
         shape = shape_of(weights)
     except ConfigError as error:

@@ -54,7 +54,7 @@ def test_environments_of_neighbouring_runs_share_no_seed() -> None:
 def test_validation_workloads_are_the_first_of_their_range() -> None:
     assert seeds.validation_workloads(3).tolist() == [10**9, 10**9 + 1, 10**9 + 2]
     assert seeds.validation_workloads(2, first=3).tolist() == [10**9 + 3, 10**9 + 4]
-    with pytest.raises(ConfigError, match="given 2 after 999999999"):
+    with pytest.raises(ConfigError, match="got 2 after 999999999"):
         seeds.validation_workloads(2, first=999_999_999)
     with pytest.raises(ConfigError, match="at least 1"):
         seeds.validation_workloads(0)
