@@ -172,19 +172,7 @@ RULES: tuple[tuple[Rule, Sources], ...] = (
 )
 
 
-YET: tuple[Rule, ...] = (
-    long_modules, long_functions, second_play_loops,
-)  # fmt: skip
-"""Rules that the tree does not keep yet: to be emptied as its rooms are put in order."""
-
-
-@pytest.mark.parametrize(
-    "rule",
-    [
-        pytest.param(rule, marks=[pytest.mark.xfail] if rule in YET else [])
-        for rule in dict.fromkeys(rule for rule, _ in RULES)
-    ],
-)
+@pytest.mark.parametrize("rule", dict.fromkeys(rule for rule, _ in RULES))
 def test_the_tree_keeps_the_rule(rule: Rule) -> None:
     assert rule(read(*PACKAGE)) == []
 

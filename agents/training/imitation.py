@@ -18,7 +18,8 @@ from prema_gym.agents import seeds
 from prema_gym.agents.policies.learned import TRAINED_MECHANISMS
 from prema_gym.agents.scorer.shape import ScorerShape, Weights
 from prema_gym.agents.scorer.torch_scorer import SlotScorer
-from prema_gym.simulator import Simulator
+from prema_gym.evaluation.playing import PlaySettings, play
+from prema_gym.evaluation.policy import Decider, mechanisms_of
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
@@ -37,22 +38,30 @@ def watch(
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Tables that a baseline meets and the actions it takes: (N, S, C) and (N,)."""
     catalog = compile_scenario(scenario)
-    simulator = Simulator(
-        catalog, num_envs=WORKLOADS, slots=scenario.num_tasks, mechanisms=mechanisms
-    )
-    policy = baselines.make(teacher, mechanisms=mechanisms)
     drawn = seeds.training_workloads(seed, _ROUND, WORKLOADS)
-    simulator.load(sample_batch(catalog, drawn.tolist()))
-    tables: list[NDArray[np.float32]] = []
-    choices: list[NDArray[np.int64]] = []
-    while True:
-        asking = simulator.asking
-        if not asking.any():
-            return np.concatenate(tables), np.concatenate(choices)
-        actions, _ = policy.predict(simulator.observation)
-        tables.append(simulator.observation[asking])
-        choices.append(actions[asking])
-        simulator.step(actions)
+    watched = _Watched(baselines.make(teacher, mechanisms=mechanisms))
+    settings = PlaySettings(slots=scenario.num_tasks)
+    play(watched, catalog, sample_batch(catalog, drawn.tolist()), settings)
+    return np.concatenate(watched.tables), np.concatenate(watched.choices)
+
+
+class _Watched:
+    """A policy of which every table and choice is kept."""
+
+    def __init__(self, policy: Decider) -> None:
+        self.policy = policy
+        self.mechanisms = mechanisms_of(policy)
+        self.tables: list[NDArray[np.float32]] = []
+        self.choices: list[NDArray[np.int64]] = []
+
+    def predict(
+        self, observation: NDArray[np.float32], **asked: object
+    ) -> tuple[NDArray[np.int64], None]:
+        """Answer as the policy, which keeps no state."""
+        actions, _ = self.policy.predict(observation)
+        self.tables.append(observation)
+        self.choices.append(actions)
+        return actions, None
 
 
 def imitate(

@@ -2,7 +2,8 @@
 
 Results go to standard output, everything else to standard error. A mistake in what was asked gets
 one plain line and exit status 2. The commands are the files of ``commands/``; what several take is
-in ``options.py``, what a policy's name means in ``naming.py``, how results look in ``printing.py``.
+in ``options.py``, how the fields of settings become options in ``fields.py``, what a policy's name
+means in ``naming.py``, how results look in ``printing.py``.
 """
 
 from __future__ import annotations
