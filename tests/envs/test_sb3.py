@@ -215,7 +215,7 @@ def weights(model: BaseAlgorithm) -> np.ndarray:
     return np.concatenate([p.detach().numpy().ravel() for p in model.policy.parameters()])
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_two_thousand_steps_of_training(name: str) -> None:
     """Finite losses and weights, and the same weights from the same seed."""
@@ -236,14 +236,14 @@ def test_two_thousand_steps_of_training(name: str) -> None:
     np.testing.assert_array_equal(found[0], found[1])
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_training_on_processes_and_on_single_environments() -> None:
     model = train("PPO", DummyVecEnv([lambda: Monitor(single())] * 2), steps=500)
     assert model.ep_info_buffer
     assert np.isfinite(weights(model)).all()
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_normalising_leaves_masks_alone(tmp_path: Path) -> None:
     env: Any = VecNormalize(make(4))
     model = train("MaskablePPO", env, steps=1000)
@@ -265,7 +265,7 @@ def test_normalising_leaves_masks_alone(tmp_path: Path) -> None:
     assert np.isfinite(mean)
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("num_envs", [1, 4])
 def test_an_untrained_masked_model_never_takes_an_illegal_action(num_envs: int) -> None:
     """Strict environments would raise."""

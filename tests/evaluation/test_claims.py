@@ -119,7 +119,7 @@ def _shown(found: Reproduction) -> str:
     return "\n".join(line.rstrip() for line in console.export_text().splitlines()) + "\n"
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_the_paper_s_orderings_hold() -> None:
     found = reproduce(
         make, workloads=20, only=["antt", "stp", "fairness", "sla", "checkpoint-antt"]

@@ -15,6 +15,8 @@ from prema_gym.agents import TrainingProgress
 from prema_gym.agents.training.run_folder import RunFolder
 from tests.agents.training.runs import small, weights_of
 
+pytestmark = pytest.mark.heavy  # trains
+
 
 @pytest.mark.parametrize("algo", ["es", "maskable-ppo", "dqn"])
 def test_a_callback_hears_of_every_validation_as_the_folder_does(

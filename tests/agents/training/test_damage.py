@@ -18,6 +18,8 @@ from prema_gym.agents.training.run_folder import RunFolder
 from prema_gym.errors import ConfigError
 from tests.agents.training.runs import small
 
+pytestmark = pytest.mark.heavy  # trains
+
 
 def test_a_folder_is_not_overwritten_and_nothing_is_resumed_from_nowhere(
     tiny_toml: Path, tmp_path: Path

@@ -30,6 +30,9 @@ from prema_gym.workloads.catalog import Catalog
 from tests.agents.conftest import TINY
 from tests.agents.training.runs import scalars, small, weights_of
 
+pytestmark = pytest.mark.heavy  # trains
+
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -220,7 +223,7 @@ def test_a_run_does_not_go_on_with_another_problem(
     assert "nothing is left to train" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_an_interrupt_saves_and_says_how_to_go_on(tiny_toml: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     command = [sys.executable, "train.py", "--algo", "es", "--scenario", str(tiny_toml)]

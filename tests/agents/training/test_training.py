@@ -26,6 +26,8 @@ from prema_gym.workloads.catalog import Catalog
 from tests.agents.conftest import tables
 from tests.agents.training.runs import scalars, small, weights_of
 
+pytestmark = pytest.mark.heavy  # trains
+
 
 @pytest.mark.parametrize("algo", ALGORITHMS)
 def test_every_algorithm_trains_and_leaves_a_whole_folder(
