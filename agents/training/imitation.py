@@ -18,7 +18,7 @@ from prema_gym.agents import seeds
 from prema_gym.agents.policies.learned import TRAINED_MECHANISMS
 from prema_gym.agents.scorer.shape import ScorerShape, Weights
 from prema_gym.agents.scorer.torch_scorer import SlotScorer
-from prema_gym.simulator import Simulator
+from prema_gym.evaluation.playing import PlaySettings, play
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
@@ -32,27 +32,34 @@ LEARNING_RATE = 5e-3
 _ROUND = 10**9  # a round of training seeds that no training reaches
 
 
+class _Watched:
+    """Plays what a teacher plays, and keeps the tables it saw and the actions it took."""
+
+    def __init__(self, teacher: baselines.Policy) -> None:
+        self.mechanisms = teacher.mechanisms
+        self.tables: list[NDArray[np.float32]] = []
+        self.choices: list[NDArray[np.int64]] = []
+        self._teacher = teacher
+
+    def predict(
+        self, observation: NDArray[np.float32], **_: object
+    ) -> tuple[NDArray[np.int64], None]:
+        actions, _state = self._teacher.predict(observation)
+        self.tables.append(observation)
+        self.choices.append(actions)
+        return actions, None  # without a state, only tables that wait for an answer are shown
+
+
 def watch(
     teacher: str, scenario: Scenario, seed: int, mechanisms: tuple[str, ...] = TRAINED_MECHANISMS
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Tables that a baseline meets and the actions it takes: (N, S, C) and (N,)."""
     catalog = compile_scenario(scenario)
-    simulator = Simulator(
-        catalog, num_envs=WORKLOADS, slots=scenario.num_tasks, mechanisms=mechanisms
-    )
-    policy = baselines.make(teacher, mechanisms=mechanisms)
+    watched = _Watched(baselines.make(teacher, mechanisms=mechanisms))
     drawn = seeds.training_workloads(seed, _ROUND, WORKLOADS)
-    simulator.load(sample_batch(catalog, drawn.tolist()))
-    tables: list[NDArray[np.float32]] = []
-    choices: list[NDArray[np.int64]] = []
-    while True:
-        asking = simulator.asking
-        if not asking.any():
-            return np.concatenate(tables), np.concatenate(choices)
-        actions, _ = policy.predict(simulator.observation)
-        tables.append(simulator.observation[asking])
-        choices.append(actions[asking])
-        simulator.step(actions)
+    batch = sample_batch(catalog, drawn.tolist())
+    play(watched, catalog, batch, PlaySettings(slots=scenario.num_tasks))
+    return np.concatenate(watched.tables), np.concatenate(watched.choices)
 
 
 def imitate(
