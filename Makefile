@@ -46,7 +46,7 @@ clean:
 CLEAR := rm -rf $(foreach package,prema_gym baselines agents,.venv/lib/python*/site-packages/$(package))
 
 # What the commands need: a few small packages.
-.venv/.core: pyproject.toml constraints.txt
+.venv/.core: pyproject.toml setup.py constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) --editable .
 	$(CLEAR)
