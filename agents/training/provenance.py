@@ -7,12 +7,12 @@ import platform
 import subprocess
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from prema_gym.agents.policies.learned import TRAINED_MECHANISMS
 from prema_gym.agents.training.settings import TrainSettings
+from prema_gym.evaluation.versions import versions
 from prema_gym.networks.importers import is_file
 
 PACKAGES = (
@@ -72,15 +72,9 @@ def describe_policy(
     }
 
 
-def versions() -> dict[str, str]:
-    """Versions that a run depends on."""
-    found = {"python": platform.python_version(), "machine": platform.platform()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+def versions_of_run() -> dict[str, str]:
+    """Versions that a run depends on, and the machine."""
+    return {**versions(PACKAGES), "machine": platform.platform()}
 
 
 @lru_cache(maxsize=1)

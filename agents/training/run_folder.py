@@ -19,7 +19,7 @@ from typing import Any
 
 from prema_gym.agents import seeds
 from prema_gym.agents.training.evaluations import read_rows, write_rows
-from prema_gym.agents.training.provenance import by_content, git_state, problem, versions
+from prema_gym.agents.training.provenance import by_content, git_state, problem, versions_of_run
 from prema_gym.agents.training.settings import TrainSettings
 from prema_gym.checks import damaged
 from prema_gym.errors import ConfigError
@@ -140,7 +140,7 @@ class RunFolder:
             {
                 "time": time.strftime("%Y-%m-%d %H:%M:%S %z"),
                 "timesteps": timesteps,
-                "versions": versions(),
+                "versions": versions_of_run(),
                 "git": git_state(),
             }
         )

@@ -6,10 +6,11 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from prema_gym.agents.training.progress import Reporter
-from prema_gym.agents.training.provenance import git_state, versions
+from prema_gym.agents.training.provenance import git_state, versions_of_run
 from prema_gym.agents.training.run_folder import RunFolder, find_policy
 from prema_gym.agents.training.settings import TrainSettings
 from prema_gym.errors import ConfigError
@@ -107,7 +108,9 @@ def test_a_folder_that_cannot_be_made_gives_one_line(tmp_path: Path) -> None:
 
 
 def test_versions_and_source_are_known() -> None:
-    assert versions()["numpy"] != "not installed"
+    known = versions_of_run()
+    assert {"python", "machine", "prema-gym", "torch"} <= set(known)
+    assert known["numpy"] == np.__version__
     assert git_state()
 
 
