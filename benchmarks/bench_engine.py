@@ -73,10 +73,7 @@ def main() -> None:
     )
 
     scenario = scenarios.get("paper")
-    policy = {
-        "np-fcfs": baselines.make("np-fcfs"),
-        "dynamic-prema": baselines.make("dynamic-prema"),
-    }
+    policy = {name: baselines.make(name) for name in ("np-fcfs", baselines.PREMA)}
     for workloads in (200, 1000, 4000):
         start = time.perf_counter()
         evaluate(scenario, policy, workloads=workloads)
