@@ -13,12 +13,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from docs.generate import algorithm_list, module_map, policy_lists
+from docs.generate import (
+    algorithm_list,
+    environment_lists,
+    format_list,
+    module_map,
+    policy_lists,
+    task_keys,
+)
 
 PAGES = Path(__file__).parents[1]
+ENVIRONMENT = PAGES.parent / "prema_gym" / "envs" / "env.py"
+"""The docstring of its class is a page too: Gymnasium's specification of the environment."""
+
 PARTS: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     PAGES / "policies.md": policy_lists.PARTS,
     PAGES / "architecture.md": module_map.PARTS,
     PAGES / "learned.md": algorithm_list.PARTS,
+    PAGES / "bring-your-own.md": format_list.PARTS,
+    PAGES / "rewards.md": environment_lists.PARTS,
+    PAGES / "scenarios.md": task_keys.PARTS,
+    ENVIRONMENT: environment_lists.DOCSTRING_PARTS,
 }
 """The parts made from code alone, by page and name."""

@@ -1,4 +1,4 @@
-"""How does a generated part stand in a page? Between two comments with its name."""
+"""How does a generated part stand in a page or a docstring? Between two comments with its name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def with_section(text: str, name: str, body: str) -> str:
 
 
 def _match(text: str, name: str) -> re.Match[str]:
-    comments = rf"(<!-- {name}: generated -->\n)(.*?)(<!-- {name}: end -->\n)"
+    comments = rf"(<!-- {name}: generated -->\n)(.*?)( *<!-- {name}: end -->\n)"
     found = list(re.finditer(comments, text, flags=re.S))
     if len(found) != 1:
         raise ValueError(f"the page has {len(found)} generated parts {name!r}, not 1")

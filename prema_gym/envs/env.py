@@ -65,8 +65,9 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     is empty. Natural units: scaling is the policy's. ``prema_gym.observation_columns()`` gives this
     list.
 
+    <!-- columns: generated -->
     | column | unit | range | meaning |
-    |---|---|---|---|
+    | --- | --- | --- | --- |
     | present | 0/1 | [0, 1] | the slot holds a task |
     | running | 0/1 | [0, 1] | the task occupies the NPU |
     | priority | weight | [0, inf) | priority weight (paper: 1, 3, 9) |
@@ -86,6 +87,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     | batch_size | inputs | [0, inf) | inputs in the task's batch |
     | preemptions | count | [0, inf) | times checkpointed or killed |
     | quantum_left_ms | ms | [0, inf) | running: time until the quantum ends |
+    <!-- columns: end -->
 
     ## Reward
 
@@ -93,8 +95,9 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     weighted terms. NTT is turnaround over isolated time. "Dense" terms are paid as time passes,
     "end" terms in the last step. What happens before the first decision is part of the first step.
 
+    <!-- terms: generated -->
     | term | an episode's rewards add up to | paid | a task unfinished at truncation counts |
-    |---|---|---|---|
+    | --- | --- | --- | --- |
     | antt | −mean NTT (−ANTT) | dense | its slowdown so far; divided by all tasks |
     | priority_antt | −Σ π·NTT / Σ π | dense | its slowdown so far; divided by all priorities |
     | stp | Σ 1/NTT | dense | 0 |
@@ -103,7 +106,8 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     | fairness | min PP / max PP, PP = (1/NTT) / (π/Σ π) | end | fairness 0 |
     | tail | −95th percentile of NTT of highest-priority tasks (0 if none) | end | slowdown so far |
     | energy | −energy [mJ] | dense | the energy spent |
-    | balanced | antt/8 + stp/8 + fairness + sla_curve | | |
+    | balanced | antt/8 + stp/8 + fairness + sla_curve |  |  |
+    <!-- terms: end -->
 
     ``info["reward_terms"]`` gives each named term, unweighted; a term of weight 0 is given there
     and not paid: ``{"antt": 1, "sla": 0}``. A function ``f(simulator) -> float64 (num_envs,)`` may
@@ -127,14 +131,16 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
 
     ## Info
 
+    <!-- info: generated -->
     | key | type | in | meaning |
-    |---|---|---|---|
+    | --- | --- | --- | --- |
     | action_mask | bool (actions,) | reset, step | legal actions |
     | now_ms | float | reset, step | time in the episode [ms] |
     | illegal_actions | int | reset, step | illegal actions so far in the episode |
     | reward_terms | dict of float | step | rise of each term of the reward, unweighted |
     | episode_metrics | dict of float | last step | as `prema-gym evaluate`: `prema_gym.metrics` |
     | tasks | dict of int64 (tasks,) | last step | what came and what became of it, in cycles |
+    <!-- info: end -->
 
     A metric that is undefined (the 95th percentile of no task) is NaN.
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from prema_gym import baselines
-from prema_gym.envs.rewards import TERMS
 from prema_gym.evaluation.compare import evaluate
 from prema_gym.simulator.simulator import Simulator
 from prema_gym.simulator.state import TASK_INPUTS, TASK_RECORDS
@@ -82,13 +81,6 @@ def test_a_function_gives_what_the_rewards_add_up_to(capsys: pytest.CaptureFixtu
     exec(compile(blocks(REWARDS)[0], str(REWARDS), "exec"), {"__name__": "example"})
     total, shown = capsys.readouterr().out.split()
     assert float(total) == float(shown.strip("[]")) < 0
-
-
-def test_the_terms_on_the_page_are_the_table() -> None:
-    assert tables(REWARDS)["antt"] == [
-        [term.name, term.total, term.unit, term.metric, term.paid, term.unfinished]
-        for term in TERMS.values()
-    ]
 
 
 def unit_of(name: str) -> str | None:
