@@ -70,6 +70,7 @@ def long_functions(sources: Sources) -> list[str]:
 
 TASK_TABLES = {
     "prema_gym/workloads/fields.py": "the one",
+    "prema_gym/workloads/tasks.py": "what a person says of a task, in a person's units",
     "prema_gym/metrics/outcomes.py": "what metrics are computed from, played here or elsewhere",
 }
 

@@ -57,7 +57,7 @@ _TASK_INTERNALS = (
 TASK_MOVING = (*TASK_RECORDS, *_TASK_INTERNALS, "token")
 """What changes while a task is played: all but its inputs."""
 
-# Fields read at every wake-up stand first: a record's first two cache lines, of four.
+# Fields read at every wake-up stand first: a record's first two cache lines, of four or more.
 _FIRST_LINE = (
     "arrival_cycles",
     "executed_cycles",
@@ -81,11 +81,12 @@ _SECOND_LINE = (
 _HOT = _FIRST_LINE + _SECOND_LINE
 _COLD = tuple(n for n in TASK_INPUTS + TASK_RECORDS + _TASK_INTERNALS if n not in _HOT)
 HOT_BYTES = 2 * CACHE_LINE
+_TASK_LINES = -(-8 * len(_HOT + _COLD) // CACHE_LINE)
 TASK_DTYPE = np.dtype(
     {
         "names": _HOT + _COLD,
         "formats": [np.float64 if name == "token" else np.int64 for name in _HOT + _COLD],
-        "itemsize": 4 * CACHE_LINE,
+        "itemsize": _TASK_LINES * CACHE_LINE,
     }
 )
 

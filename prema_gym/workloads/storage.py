@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import reprlib
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from prema_gym.errors import ConfigError, WorkloadError, located
 from prema_gym.files import read_json, to_strict_json, write_text
 from prema_gym.networks import is_file
 from prema_gym.workloads.catalog import Catalog
-from prema_gym.workloads.fields import fields_in
+from prema_gym.workloads.fields import fields_in, fields_set_by
 from prema_gym.workloads.tasks import TaskSpec, workload_from_tasks
 from prema_gym.workloads.workload import Workload, WorkloadBatch
 
@@ -28,6 +29,10 @@ FORMAT_VERSION = 1
 FILE_KEYS = ("format_version", "scenario", "clock_hz", "tasks")
 # Every time is in ms and, for exactness, in cycles.
 _CYCLE_KEYS = fields_in("cycles")
+# What an author says of a task is written as it was said, where it is a number of the task too.
+_AS_SAID = tuple(
+    name for name in fields_set_by("workload") if name in {one.name for one in fields(TaskSpec)}
+)
 # Written for the reader: they follow from the rest, and cycles are checked when they are there.
 _READERS_KEYS = (*_CYCLE_KEYS, "isolated_ms", "estimated_ms")
 
@@ -142,8 +147,7 @@ def _task_to_dict(workload: Workload, task: int, catalog: Catalog) -> dict[str, 
         "network": catalog.scenario.networks[int(workload.network[task])],
         "batch": int(workload.batch_size[task]),
         "input_length": int(catalog.arrays.input_length[profile]),
-        "output_length": int(workload.output_length[task]),
-        "priority": int(workload.priority[task]),
+        **{name: int(getattr(workload, name)[task]) for name in _AS_SAID},
     }
     for key in _CYCLE_KEYS:
         cycles = int(getattr(workload, key)[task])

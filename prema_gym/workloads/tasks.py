@@ -14,7 +14,7 @@ import numpy as np
 from prema_gym.checks import check_fields, declared, number, optional, stated, text, whole
 from prema_gym.errors import WorkloadError, located
 from prema_gym.workloads.catalog import Catalog
-from prema_gym.workloads.fields import MAX_CYCLES
+from prema_gym.workloads.fields import MAX_CYCLES, TASK_FIELDS, TaskColumns
 from prema_gym.workloads.workload import Workload
 
 _MOST = 1_000_000  # far above any real priority or length
@@ -78,21 +78,14 @@ def workload_from_tasks(catalog: Catalog, tasks: Sequence[TaskSpec]) -> Workload
     for i, task in enumerate(tasks):
         with located(f"task {i}"):
             rows.append(_row(catalog, task))
-    rows.sort(key=lambda row: row[0])  # stable
-    arrival, deadline, profile, output, priority = np.array(rows, dtype=np.int64).T.copy()
+    rows.sort(key=lambda row: int(row.arrival_cycles))  # stable
     return Workload(
-        arrival_cycles=arrival,
-        profile=profile,
-        output_length=output,
-        priority=priority,
-        estimated_cycles=catalog.arrays.estimated_cycles[profile],
-        deadline_cycles=deadline,
-        **catalog.implied(profile, output),
+        **{name: np.array([getattr(row, name) for row in rows], np.int64) for name in TASK_FIELDS}
     )
 
 
-def _row(catalog: Catalog, task: TaskSpec) -> tuple[int, int, int, int, int]:
-    """A task's arrival, deadline, profile, output length and priority."""
+def _row(catalog: Catalog, task: TaskSpec) -> TaskColumns:
+    """A task's numbers, each an array without axes."""
     arrays = catalog.arrays
     arrival = _cycles(catalog, "arrival_ms", task.arrival_ms)
     profile = catalog.find_profile(task.network, task.batch, task.input_length)
@@ -108,7 +101,15 @@ def _row(catalog: Catalog, task: TaskSpec) -> tuple[int, int, int, int, int]:
         deadline = _cycles(catalog, "deadline_ms", task.deadline_ms)
         if deadline < arrival:
             raise WorkloadError("deadline_ms is before its arrival_ms")
-    return arrival, deadline, profile, output, task.priority
+    return TaskColumns(
+        arrival_cycles=np.array(arrival),
+        profile=np.array(profile),
+        output_length=np.array(output),
+        priority=np.array(task.priority),
+        estimated_cycles=arrays.estimated_cycles[profile],
+        deadline_cycles=np.array(deadline),
+        **catalog.implied(np.int64(profile), np.int64(output)),
+    )
 
 
 def _cycles(catalog: Catalog, name: str, time_ms: float) -> int:

@@ -23,6 +23,7 @@ from prema_gym.hardware.profile import build_profile, stack_profiles
 from prema_gym.networks.network import Network
 from prema_gym.networks.work import VectorWork
 from prema_gym.simulator import SchedulerOptions, Simulator
+from prema_gym.workloads.fields import TASK_TABLE
 from prema_gym.workloads.workload import Workload, WorkloadBatch
 from tests.reference import ReferenceSimulator, TaskSpec, Tile
 
@@ -103,18 +104,16 @@ def loaded(
     def column(values: Sequence[int]) -> np.ndarray:
         return np.array(values, np.int64)
 
-    ones = np.ones(len(tasks), np.int64)
-    workload = Workload(
-        arrival_cycles=column([task.arrival for task in tasks]),
-        profile=np.arange(len(tasks)),
-        output_length=ones,
-        priority=column([task.priority for task in tasks]),
-        batch_size=ones,
-        network=np.arange(len(tasks)),
-        isolated_cycles=column(isolated),
-        estimated_cycles=column([_estimate(task) for task in tasks]),
-        deadline_cycles=column([_deadline(task) for task in tasks]),
-    )
+    columns = {name: column([one.least] * len(tasks)) for name, one in TASK_TABLE.items()} | {
+        "arrival_cycles": column([task.arrival for task in tasks]),
+        "profile": np.arange(len(tasks)),
+        "priority": column([task.priority for task in tasks]),
+        "network": np.arange(len(tasks)),
+        "isolated_cycles": column(isolated),
+        "estimated_cycles": column([_estimate(task) for task in tasks]),
+        "deadline_cycles": column([_deadline(task) for task in tasks]),
+    }
+    workload = Workload(**columns)
     catalog = SimpleNamespace(
         scenario=SimpleNamespace(num_tasks=len(tasks), hardware=config, quantum_cycles=quantum),
         table=stack_profiles(config, profiles),
