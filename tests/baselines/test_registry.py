@@ -5,27 +5,21 @@ from typing import Any
 import pytest
 
 from prema_gym import baselines
+from prema_gym.baselines.preemption import Dynamic, Kill, NonPreemptive, Static
 from prema_gym.baselines.registry import POLICIES
 from prema_gym.errors import ConfigError, PremaError, UnknownNameError
-from tests.baselines.twin import PUBLISHED
+from tests.baselines.twin import PUBLISHED, split
+
+WAYS = {"np": NonPreemptive, "static": Static, "dynamic": Dynamic, "kill": Kill}
 
 
 def test_the_names_are_a_way_of_preempting_and_a_rule_or_a_published_scheduler() -> None:
-    families: dict[str, set[str]] = {}
-    for name in baselines.names():
-        prefix, _, rule = name.partition("-")
-        families.setdefault(prefix, set()).add(rule)
-    papers = {"hpf", "sjf", "token", "prema"}
-    assert families == {
-        "np": papers | {"fcfs", "edf", "hrrn", "edf-admission"},
-        "static": papers
-        | {"rrb", "edf", "lst", "spt", "srpt", "wspt", "wsrpt", "least-er"}
-        | {"mlfq", "lottery", "stride", "cfs", "edf-admission"},
-        "dynamic": papers,
-        "kill": papers,
-        "random": {""},
-        **{name: {""} for name in ("dysta", "dream", "moca", "planaria", "aurora")},
-    }
+    for name in set(POLICIES) - {"random"}:
+        way, rule = split(name)
+        assert name == (rule if name in PUBLISHED else f"{way}-{rule}")
+        assert issubclass(POLICIES[name][0], WAYS[way])
+    papers = ("hpf", "sjf", "token", "prema")
+    assert {f"{way}-{rule}" for way in WAYS for rule in papers} <= set(POLICIES)
 
 
 @pytest.mark.parametrize("name", [*PUBLISHED, "np-edf-admission", "static-edf-admission"])

@@ -8,6 +8,7 @@ import gymnasium
 import pytest
 
 from prema_gym.envs import PremaNPUEnv
+from prema_gym.simulator import NUM_COLUMNS
 
 HEAVY = ("numba", "torch", "matplotlib", "scipy", "stable_baselines3", "pandas")
 
@@ -48,7 +49,7 @@ def test_it_is_found_by_module_and_name_in_a_fresh_interpreter(tmp_path: Path) -
         "import gymnasium; env = gymnasium.make('prema_gym:PremaNPU-v0');"
         "obs, info = env.reset(seed=0); print(obs.shape, info['action_mask'].sum() >= 2)"
     )
-    assert run(code, tmp_path).strip() == "(16, 19) True"
+    assert run(code, tmp_path).strip() == f"(16, {NUM_COLUMNS}) True"
 
 
 @pytest.mark.small
