@@ -100,12 +100,12 @@ class _Row:
         return filters == 1 < channels and height * width > 1
 
 
-def read(path: str, *, strict: bool) -> tuple[tuple[Phase, ...], list[str]]:
+def read(path: str, *, lenient: bool = False) -> tuple[tuple[Phase, ...], list[str]]:
     """The layers of a table as one phase, and notes on how it was read.
 
     Args:
         path: The file.
-        strict: Makes no difference: a table is never read in part.
+        lenient: Skip rows that are wrong, and list them.
 
     Raises:
         ConfigError: The file cannot be read, has no known header or no layer, or a row has a value

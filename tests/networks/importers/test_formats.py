@@ -23,7 +23,7 @@ from prema_gym.networks import (
     register,
 )
 from prema_gym.networks.importers import formats
-from prema_gym.networks.importers.formats import FORMATS, NetworkFormat
+from prema_gym.networks.importers.formats import FORMATS, NetworkFormat, Reading
 from prema_gym.workloads import Scenario
 from tests.networks.importer_files import onnx_file, scalesim
 
@@ -94,7 +94,7 @@ def test_each_format_has_a_reader_and_endings_do_not_overlap(one: NetworkFormat)
         one.ending
     ]
     with pytest.raises(ConfigError, match="cannot read"):
-        one.read(f"absent{one.ending}", strict=False)
+        one.read(f"absent{one.ending}", Reading())
 
 
 def test_a_new_format_is_a_module_and_a_line(
@@ -102,9 +102,9 @@ def test_a_new_format_is_a_module_and_a_line(
 ) -> None:
     """Everything that takes a network's name then knows it."""
 
-    def read(path: str, *, strict: bool) -> tuple[tuple[Phase, ...], list[str]]:
+    def read(path: str, *, lenient: bool) -> tuple[tuple[Phase, ...], list[str]]:
         features = int(Path(path).read_text())
-        return (Phase((Linear("fc", Tensor((features,)), out_features=2),)),), ["strict"] * strict
+        return (Phase((Linear("fc", Tensor((features,)), out_features=2),)),), ["lenient"] * lenient
 
     reader = ModuleType("widths")
     monkeypatch.setattr(reader, "read", read, raising=False)
@@ -118,7 +118,7 @@ def test_a_new_format_is_a_module_and_a_line(
     assert is_file("a.width")
     assert get(str(path)).macs() == 10
     assert get(str(path)).source == f"width {path}"
-    assert read_network(path, strict=True).notes == (f"{path}: strict",)
+    assert read_network(path, lenient=True).notes == (f"{path}: lenient",)
     assert Scenario.from_toml(tmp_path / "mine.toml").networks == (str(path),)
     with pytest.raises(UnknownNameError, match=r"ends in \.csv or \.onnx or \.width"):
         get("a.pt")
