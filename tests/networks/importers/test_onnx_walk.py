@@ -134,11 +134,25 @@ def test_work_that_is_lost_is_told_and_refused(
     with pytest.raises(ConfigError) as caught:
         read_network(path)
     assert str(caught.value).startswith(f"{skipped}; work lost: ")
-    assert str(caught.value).endswith("; it is read all the same if lenient")
+    assert str(caught.value).endswith(f"; --lenient, or {path}?lenient, reads it all the same")
     imported = read_network(path, lenient=True)
     assert imported.network.macs() == 64 * 15
     assert read_network(f"{path}?lenient").notes == imported.notes
     assert imported.notes == (f"{skipped}; work lost: {loss}",)
+
+
+def test_weights_among_the_settings_are_weights(tmp_path: Path) -> None:
+    """As a regression of another domain holds them."""
+    regression = onnx.helper.make_node(
+        "LinearRegressor", ["x"], ["o"], domain="mine", coefficients=[1.0] * 80
+    )
+    path = write_graph(
+        tmp_path / "g.onnx",
+        [regression, node("MatMul", "x w", "y")],
+        {"x": (1, 80)},
+        {"w": (80, 4)},
+    )
+    assert "work lost: an unknown number of MACs in 1 mine::LinearRegressor" in failure(path)
 
 
 @pytest.mark.usefixtures("own_networks")

@@ -1,7 +1,7 @@
 """What is lost with an operator that is not known? Whether it multiplies, and about how much.
 
 An operator loses work if it reads weights together with something computed, or two computed
-tensors, each of at least two axes; or if other operators lie in it. How much is a guess from the
+tensors, each of at least two axes; or if other operators or long lists of numbers lie in it. How much is a guess from the
 sizes: the elements of both operands, over the axis that they would be summed along and the leading
 axes that they share.
 """
@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 
 from prema_gym.networks.importers.onnx_graph.model import Graph, Operator, Shape
 from prema_gym.networks.importers.onnx_graph.operators import NO_PRODUCTS
+
+_MOST_SETTINGS = 64
 
 
 @dataclass
@@ -85,12 +87,17 @@ def _list(kinds: Counter[str]) -> str:
 
 def _multiplies(graph: Graph, operator: Operator) -> bool:
     """Whether it may be a product for all that is known."""
-    if operator.has_graph:
+    if operator.has_graph or any(map(_is_long, operator.attributes.values())):
         return True
     if operator.kind in NO_PRODUCTS:
         return False
     stored, computed = _operands(graph, operator)
     return len(computed) > 1 or bool(stored and computed)
+
+
+def _is_long(setting: object) -> bool:
+    """Whether a setting holds weights: a regression's coefficients, say."""
+    return isinstance(setting, list) and len(setting) > _MOST_SETTINGS
 
 
 def _operands(graph: Graph, operator: Operator) -> tuple[list[str], list[str]]:

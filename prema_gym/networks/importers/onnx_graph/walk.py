@@ -56,7 +56,7 @@ def read(
         total = len(graph.operators)
         lost = walk.losses.describe(total, _macs_of(phases))
         if walk.losses.lost and not lenient:
-            raise ConfigError(f"{lost}; it is read all the same if lenient")
+            raise ConfigError(f"{lost}; --lenient, or {path}?lenient, reads it all the same")
         if not phases:
             none = f"none of its {total} operators is a layer of ours" if total else "it is empty"
             raise ConfigError(f"{none} ({lost})" if lost else none)
