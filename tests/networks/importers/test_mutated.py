@@ -12,7 +12,7 @@ from prema_gym.networks import read_network
 from tests.networks.mutated import originals, write
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 @pytest.mark.parametrize("first", range(0, 300, 100))
 def test_mutated_files_are_read_or_refused_in_one_line(tmp_path: Path, first: int) -> None:
     """As ``python -m benchmarks.mutated_imports`` does for 10 000."""

@@ -212,8 +212,8 @@ def test_convolutions_along_one_axis_and_over_three(tmp_path: Path) -> None:
     assert works(tmp_path, nodes, shapes, weights, batch=3) == [(3 * 2 * 2 * 4 * 5, 54, 3, 2)]
     assert network(tmp_path, nodes, shapes, weights).weights == 6 * 54 + 6
     depthwise = [node("Conv", "x w", "c", group=4)]
-    (found,) = works(tmp_path, depthwise, shapes, {"w": (4, 1, 3, 3, 3)})
-    assert found == (2 * 4 * 3 * 4 * 5, 27, 2 * 4 * 210 + 4 * 27)
+    found = works(tmp_path, depthwise, shapes, {"w": (4, 1, 3, 3, 3)})
+    assert found == [(2 * 4 * 3 * 4 * 5, 27, 2 * 4 * 210 + 4 * 27)]
 
 
 def test_transposed_convolutions(tmp_path: Path) -> None:

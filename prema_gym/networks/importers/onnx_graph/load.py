@@ -75,9 +75,9 @@ def explained(hints: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        if hints:
-            error.args = (f"{error} ({'; '.join(hints)})",)
-        raise
+        if not hints:
+            raise
+        raise ConfigError(f"{error} ({'; '.join(hints)})") from error
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """What is lost with an operator that is not known? Whether it multiplies, and about how much.
 
 An operator loses work if it reads weights together with something computed, or two computed
-tensors, each of at least two axes; or if other operators or long lists of numbers lie in it. How much is a guess from the
-sizes: the elements of both operands, over the axis that they would be summed along and the leading
-axes that they share.
+tensors, each of at least two axes; or if other operators or long lists of numbers lie in it. How
+much is a guess from the sizes: the elements of both operands, over the axis that they would be
+summed along and the leading axes that they share.
 """
 
 from __future__ import annotations
