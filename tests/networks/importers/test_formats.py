@@ -25,7 +25,7 @@ from prema_gym.networks import (
 from prema_gym.networks.importers import formats
 from prema_gym.networks.importers.formats import FORMATS, NetworkFormat, Reading
 from prema_gym.workloads import Scenario
-from tests.networks.importer_files import onnx_file, scalesim
+from tests.networks.importer_files import node, onnx_file, scalesim, write_graph
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
@@ -122,3 +122,25 @@ def test_a_new_format_is_a_module_and_a_line(
     assert Scenario.from_toml(tmp_path / "mine.toml").networks == (str(path),)
     with pytest.raises(UnknownNameError, match=r"ends in \.csv or \.onnx or \.width"):
         get("a.pt")
+
+
+def test_a_scenario_says_how_a_file_is_read(tmp_path: Path) -> None:
+    """One file may take part twice; the order of the words makes no other network."""
+    nodes = [node("MatMul", "x w", "y")]
+    path = write_graph(tmp_path / "g.onnx", nodes, {"x": ("N", "t", 16)}, {"w": (16, 8)})
+    (tmp_path / "mine.toml").write_text('networks = ["g.onnx?t=4", "g.onnx?t=128&N=2"]\n')
+    scenario = Scenario.from_toml(tmp_path / "mine.toml")
+    assert scenario.networks == (f"{path}?t=4", f"{path}?N=2&t=128")
+    assert [get(name).macs() for name in scenario.networks] == [4 * 128, 2 * 128 * 128]
+    assert get(f"{path}?t=128&N=2") is get(scenario.networks[1])
+    assert Scenario.from_dict(scenario.to_dict()) == scenario
+    with pytest.raises(ConfigError, match=r"'g.onnx\?t=x': the size of an axis must be NAME=SIZE"):
+        get("g.onnx?t=x")
+
+
+def test_a_table_has_no_axes() -> None:
+    with pytest.raises(ConfigError, match=r"a SCALE-Sim table has no open axes, got t=3$"):
+        read_network(f"{scalesim('GEMM_mnk_gpt2')}?t=3")
+    assert str(Reading(lenient=True, dims={"b": 2, "a": 1})) == "a=1&b=2&lenient"
+    with pytest.raises(ConfigError, match="dims must be a table, each value a whole number"):
+        Reading(dims={"t": 0})

@@ -70,6 +70,7 @@ STORED = [
     helper.make_tensor("zero", TensorProto.FLOAT, [], [0]),
     helper.make_tensor("three", TensorProto.INT64, [], [3]),
     helper.make_tensor("no", TensorProto.BOOL, [], [False]),
+    helper.make_tensor("yes", TensorProto.BOOL, [], [True]),
     helper.make_tensor("none", TensorProto.INT64, [], [0]),
 ]
 
@@ -80,6 +81,7 @@ STORED = [
         ("three", "-", FOREVER, 3, None),
         ("three", "no", FOREVER, 0, None),
         ("none", "-", FOREVER, 0, None),
+        ("three", "-", [*STEP, node("Identity", "yes", "go")], 3, None),
         ("three", "-", WHILE, 3, "Loop 'the y': 3 steps counted, it may end before"),
         (
             "m",

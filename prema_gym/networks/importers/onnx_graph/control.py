@@ -136,7 +136,7 @@ class _Entry:
             return None
         limit, condition, *carried = [*self.node.input, "", ""][: max(len(self.node.input), 2)]
         most = _single(self.values.get(limit)) if limit else None
-        goes_on = _goes_on(body)
+        goes_on = _goes_on(body, self.values)
         if condition and _single(self.values.get(condition)) is False:
             most, goes_on = 0, True
         elif condition and _single(self.values.get(condition)) is not True:
@@ -259,14 +259,17 @@ def _single(value: np.ndarray | None) -> int | bool | None:
     return found
 
 
-def _goes_on(body: GraphProto) -> bool:
+def _goes_on(body: GraphProto, values: Values) -> bool:
     """Whether a loop's body never ends it: its condition is handed on, or is true."""
     wanted = body.output[0].name
     made = {name: node for node in body.node for name in node.output}
-    while wanted in made and made[wanted].op_type in ("Identity", "Cast"):
-        wanted = made[wanted].input[0] if made[wanted].input else ""
+    for _ in body.node:  # no longer than it takes if it is no circle
+        if wanted in made and made[wanted].op_type in ("Identity", "Cast"):
+            wanted = next(iter(made[wanted].input), "")
     if wanted == body.input[1].name:
         return True
+    if wanted not in made and wanted in values:  # the graph around it has it
+        return _single(values[wanted]) is True
     stored = [weight for weight in body.initializer if weight.name == wanted]
     if wanted in made and made[wanted].op_type == "Constant":
         stored = [a.t for a in made[wanted].attribute if a.name == "value"]
