@@ -25,11 +25,14 @@ HardwareOption = Annotated[
 
 
 def read_scenario(name_or_path: str) -> Scenario:
-    """Look up a scenario, and say what its networks' files left out."""
+    """Look up a scenario, and say what the files of its networks and of its trace left out."""
     from prema_gym.workloads import scenarios
+    from prema_gym.workloads.traces import trace_notes
 
     scenario = scenarios.get(name_or_path)
     print_notes(scenario.networks)
+    for note in trace_notes(scenario.trace) if scenario.trace is not None else ():
+        print(note, file=sys.stderr)
     return scenario
 
 

@@ -112,3 +112,29 @@ class GRUCell(_Cell):
             Gemm(f"{self.name}/candidate", batch, self._depth, self.hidden),
             VectorWork(f"{self.name}/state", units, 2, 3 * units),
         )
+
+
+@dataclass(frozen=True)
+class RNNCell(_Cell):
+    """A plain recurrent unit, one step.
+
+    One GEMM of M = batch, K = features + hidden, N = hidden; its nonlinearity is applied while the
+    product drains, and there is nothing else.
+
+    Attributes:
+        input: Shape (features,).
+        hidden: Units, >= 1.
+        bias: Whether each unit has a bias.
+
+    Source:
+        Elman, "Finding structure in time", 1990.
+    """
+
+    @property
+    def weights(self) -> int:
+        """One matrix."""
+        return self._gate_weights(1)
+
+    def work(self, batch: int) -> tuple[Work, ...]:
+        """The product."""
+        return (Gemm(f"{self.name}/gates", self._checked_batch(batch), self._depth, self.hidden),)

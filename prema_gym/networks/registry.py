@@ -13,7 +13,7 @@ import re
 
 from prema_gym.errors import ConfigError, UnknownNameError, located
 from prema_gym.networks.importers import is_file, read_network
-from prema_gym.networks.importers.formats import endings
+from prema_gym.networks.importers.formats import endings, join_name, split_name
 from prema_gym.networks.network import Network, check_wiring
 from prema_gym.networks.zoo import ZOO
 
@@ -65,7 +65,10 @@ def notes(name: str) -> tuple[str, ...]:
 
 def full_name(name: str) -> str:
     """A network's name, or the absolute path of its file: the same from every folder."""
-    return os.path.realpath(name) if is_file(name) and name not in _NETWORKS else name
+    if not is_file(name) or name in _NETWORKS:
+        return name
+    path, reading = split_name(name)
+    return join_name(os.path.realpath(path), reading)
 
 
 def register(network: Network) -> None:

@@ -165,7 +165,7 @@ def preemption_rows(config: NPUConfig, names: Sequence[str] = ()) -> Rows:
             input_length=input_length,
             output_length=output_length,
         ):
-            row: dict[str, object] = {"network": found.network, "batch": found.batch}
+            row: dict[str, object] = {"network": name, "batch": found.batch}
             kib = {k: v / 1024 for k, v in asdict(found.context_bytes).items()}
             row |= {f"context {k} KiB": v for k, v in kib.items()}
             row |= {f"latency {k} us": v for k, v in asdict(found.latency_us).items()}

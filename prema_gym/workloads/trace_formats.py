@@ -13,7 +13,8 @@ import json
 import re
 import reprlib
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from decimal import ROUND_HALF_EVEN, Context, Decimal, InvalidOperation
 
@@ -32,14 +33,32 @@ _DATE_TIME = re.compile(
     r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?", re.ASCII
 )
 
+# A number, or a word for what is none, so that the message can say why.
+_NUMBER = re.compile(
+    r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,9})?|[+-]?(inf|infinity|nan)", re.ASCII | re.IGNORECASE
+)
 
-def csv_times(path: str, text: str) -> list[int]:
-    """Arrival of each row of a CSV file, in the file's order [ns]."""
+
+@dataclass(frozen=True)
+class Trace:
+    """What a file says.
+
+    Attributes:
+        times: Arrivals [ns], in the file's order.
+        passed_over: Names of the columns that say something else.
+    """
+
+    times: list[int]
+    passed_over: tuple[str, ...] = ()
+
+
+def csv_trace(path: str, text: str) -> Trace:
+    """The rows of a CSV file."""
     rows = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True)
     try:
         header = [name.strip() for name in next(filter(None, rows), [])]
         if not header:
-            return []
+            return Trace([])
         columns = _known_columns(header)
         positions = [header.index(name) for name in columns]
         arrival = _CSV_FORMATS[columns]
@@ -50,7 +69,7 @@ def csv_times(path: str, text: str) -> list[int]:
             times.append(arrival(*(row[i].strip() for i in positions)))
     except (ValueError, csv.Error) as error:
         raise ConfigError(f"{path!r}, line {rows.line_num}: {error}") from error
-    return times
+    return Trace(times, tuple(name for name in header if name and name not in columns))
 
 
 def _known_columns(header: list[str]) -> tuple[str, ...]:
@@ -99,32 +118,94 @@ _CSV_FORMATS: dict[tuple[str, ...], Callable[..., int]] = {
 """Columns → nanoseconds from a row's texts in these columns; a ValueError says what is wrong."""
 
 
-def jsonl_times(path: str, text: str) -> list[int]:
-    """Arrival of each object of a file of JSON lines, in the file's order [ns]."""
+@dataclass(frozen=True)
+class _Lines:
+    """A format of JSON lines.
+
+    Attributes:
+        time: Name of the arrival.
+        unit: Nanoseconds in one.
+        others: Names that tell this format from others, if the time's does not.
+    """
+
+    time: str
+    unit: int
+    others: frozenset[str] = frozenset()
+
+    def fits(self, request: Mapping[str, object]) -> bool:
+        """Whether an object is of this format, by its names."""
+        return self.time in request and request.keys() >= self.others
+
+
+# The first that fits: rows of Bailian have hash_ids, too.
+_JSONL_FORMATS = (
+    _Lines("arrival_ms", NS_PER_MS),
+    _Lines("arrival_s", NS_PER_S),
+    _Lines("timestamp", NS_PER_S, frozenset({"chat_id", "parent_chat_id", "turn"})),
+    _Lines("timestamp", NS_PER_MS, frozenset({"hash_ids"})),
+)
+
+
+def jsonl_trace(path: str, text: str) -> Trace:
+    """The objects of a file of JSON lines; the first tells the format."""
     times: list[int] = []
+    names: dict[str, None] = {}
+    known: _Lines | None = None
     for number, line in enumerate(text.split("\n"), start=1):
         if line and not line.isspace():
             try:
-                times.append(_mooncake(line))
+                request = _object(line)
+                known = _format_of(request, known)
+                times.append(_nanoseconds(_number(request, known.time), known.unit))
             except ValueError as error:
                 raise ConfigError(f"{path!r}, line {number}: {error}") from error
-    return times
+            names |= dict.fromkeys(request)
+    passed_over = (name for name in names if known is None or name != known.time)
+    return Trace(times, tuple(passed_over))
 
 
-def _mooncake(line: str) -> int:
-    """Nanoseconds of the ``timestamp`` [ms] of one JSON object."""
+def _object(line: str) -> dict[str, object]:
+    """One JSON object."""
     try:
         request = json.loads(line, parse_float=Decimal, parse_constant=Decimal)
     except json.JSONDecodeError as error:
         raise ValueError(f"not valid JSON: {error.msg} at column {error.colno}") from error
     except (InvalidOperation, RecursionError) as error:
         raise ValueError("a number or a nesting beyond all measure") from error
-    if not isinstance(request, dict) or "timestamp" not in request:
-        raise ValueError("needs an object with the timestamp [ms] of a request")
-    timestamp = request["timestamp"]
-    if isinstance(timestamp, bool) or not isinstance(timestamp, int | Decimal):
-        raise ValueError(f"timestamp {reprlib.repr(timestamp)} is not a number")
-    return _nanoseconds(timestamp, NS_PER_MS)
+    if not isinstance(request, dict):
+        raise ValueError("needs an object with the arrival of a request")
+    return request
+
+
+def _format_of(request: Mapping[str, object], known: _Lines | None) -> _Lines:
+    """The format of an object: that of the first one, if nothing speaks against it.
+
+    Raises:
+        ValueError: It has no arrival, nothing tells its unit, or it is of another format.
+    """
+    found = next((one for one in _JSONL_FORMATS if one.fits(request)), None)
+    if {"arrival_ms", "arrival_s"} <= request.keys():
+        raise ValueError("gives exactly one of arrival_ms and arrival_s")
+    if known is not None:
+        if found not in (None, known):
+            raise ValueError(f"is of another format than the first line, {known.time} as it is")
+        if known.time in request:
+            return known
+    if found is not None:
+        return found
+    if "timestamp" in request:
+        raise ValueError(
+            "nothing tells whether timestamp is in ms (beside hash_ids) or in s (beside chat_id, "
+            "parent_chat_id and turn): call it arrival_ms or arrival_s"
+        )
+    raise ValueError("needs an object with the arrival_ms, arrival_s or timestamp of a request")
+
+
+def _number(request: Mapping[str, object], name: str) -> int | Decimal:
+    value = request[name]
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise ValueError(f"{name} {reprlib.repr(value)} is not a number")
+    return value
 
 
 def _nanoseconds(value: str | int | Decimal, unit: int) -> int:
@@ -137,10 +218,10 @@ def _nanoseconds(value: str | int | Decimal, unit: int) -> int:
     Raises:
         ValueError: It is no number, or below 0, which often stands for a missing one.
     """
-    try:
-        time = Decimal(value)
-    except InvalidOperation:
-        raise ValueError(f"{reprlib.repr(value)} is not a number") from None
+    # Decimal alone would take 1_000, and digits of other scripts.
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        raise ValueError(f"{reprlib.repr(value)} is not a number")
+    time = Decimal(value)
     if not time.is_finite() or not 0 <= time < _MOST_TIME:
         raise ValueError(f"{reprlib.repr(str(value))} is not a time from 0 to {_MOST_TIME:.0e}")
     return int(_EXACT.to_integral_value(_EXACT.multiply(time, Decimal(unit))))

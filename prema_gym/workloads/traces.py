@@ -16,7 +16,7 @@ import numpy as np
 from prema_gym.errors import ConfigError
 from prema_gym.workloads.fields import MAX_CYCLES, IntArray
 from prema_gym.workloads.scenario import Scenario
-from prema_gym.workloads.trace_formats import NS_PER_S, csv_times, jsonl_times
+from prema_gym.workloads.trace_formats import NS_PER_S, Trace, csv_trace, jsonl_trace
 
 
 def trace_cycles(scenario: Scenario) -> IntArray:
@@ -82,10 +82,13 @@ def read_trace(path: str | os.PathLike[str]) -> list[int]:
       as UTC.
     - ``.csv`` with ``end_timestamp`` and ``duration`` [s]: Azure Functions 2021, whose requests
       arrived at their end − duration.
-    - ``.jsonl`` with ``timestamp`` [ms] in each object: Mooncake.
+    - ``.jsonl`` with ``arrival_ms`` or ``arrival_s`` in each object: ours.
+    - ``.jsonl`` with ``timestamp`` [s], ``chat_id``, ``parent_chat_id`` and ``turn``: Bailian.
+    - ``.jsonl`` with ``timestamp`` [ms] and ``hash_ids``, without those: Mooncake.
 
     Args:
-        path: The file, UTF-8 text. Other columns and blank lines are passed over.
+        path: The file, UTF-8 text. Other columns (:func:`trace_notes` names them) and blank lines
+            are passed over.
 
     Returns:
         Times since the first arrival [ns], increasing whatever the order of the rows; at least one.
@@ -94,15 +97,31 @@ def read_trace(path: str | os.PathLike[str]) -> list[int]:
         ConfigError: The file cannot be read, holds no requests, or a row is wrong; the message
             names the file and the line.
     """
+    times = sorted(_read(os.fspath(path)).times)
+    return [time - times[0] for time in times]
+
+
+def trace_notes(path: str | os.PathLike[str]) -> list[str]:
+    """What of a trace's file is not replayed: a line with the columns that are passed over, if any.
+
+    Raises:
+        ConfigError: As :func:`read_trace`.
+    """
     where = os.fspath(path)
-    readers = {".csv": csv_times, ".jsonl": jsonl_times}
+    names = ", ".join(_read(where).passed_over)
+    return [f"{where}: columns passed over: {names}"] if names else []
+
+
+def _read(where: str) -> Trace:
+    """What a file with at least one request says."""
+    readers = {".csv": csv_trace, ".jsonl": jsonl_trace}
     read = readers.get(Path(where).suffix.lower())
     if read is None:
         raise ConfigError(f"the name of a trace must end in {' or '.join(readers)}, got {where!r}")
-    times = sorted(read(where, _read_text(where)))
-    if not times:
+    found = read(where, _read_text(where))
+    if not found.times:
         raise ConfigError(f"{where!r} has no requests")
-    return [time - times[0] for time in times]
+    return found
 
 
 def _read_text(path: str) -> str:

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from prema_gym.cli import main
 from prema_gym.errors import ConfigError
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.workloads import compile_scenario, sample_batch
 from prema_gym.workloads.scenario import Scenario
-from prema_gym.workloads.traces import read_trace, trace_cycles
+from prema_gym.workloads.traces import read_trace, trace_cycles, trace_notes
 
 AZURE = Path(__file__).parent / "data" / "azure_llm_code_400.csv"
 # Six requests, two of them at once; [ms].
@@ -94,6 +95,15 @@ def arrivals(path: Path, workloads: int = 1, **changes: Any) -> np.ndarray:
             '{"timestamp": 27482, "hash_ids": [1, 2]}\r\n{"timestamp": 27482.5}\n\n',
             [0, 500_000],
         ),
+        # The same word, in seconds: a row says so by what else it holds.
+        (
+            "bailian.jsonl",
+            '{"chat_id": 1, "parent_chat_id": -1, "timestamp": 61.114, "turn": 1, "hash_ids": []}\n'
+            '{"chat_id": 2, "parent_chat_id": 1, "timestamp": 61.5, "turn": 2}',
+            [0, 386_000_000],
+        ),
+        ("ours.jsonl", '{"arrival_ms": 1, "model": "a"}\n{"arrival_ms": 2.5}', [0, 1_500_000]),
+        ("ours.jsonl", '{"arrival_s": 1}\n{"arrival_s": 2.5}', [0, 1_500_000_000]),
     ],
 )
 def test_each_format_is_read(write: Write, name: str, text: str, times: list[int]) -> None:
@@ -152,13 +162,29 @@ def test_a_piece_of_the_azure_trace() -> None:
         ("t.csv", "TIMESTAMP\n1700000000\n", "line 2: '1700000000' is not a date and time"),
         ("t.csv", "TIMESTAMP\n2023-11-31 00:00:00\n", "line 2: "),
         ("t.csv", "TIMESTAMP\n2023-11-16 00:00:00 \n2023-11-16 24:00:00\n", "line 3: "),
-        ("t.jsonl", '{"timestamp": 1}\n{"time": 1}\n', r"line 2: needs an object .* timestamp"),
+        ("t.csv", "arrival_ms\n1_000\n", "line 2: '1_000' is not a number"),
+        ("t.csv", "arrival_ms\n٣\n", "line 2: '٣' is not a number"),
+        ("t.jsonl", '{"timestamp": 1}', "line 1: nothing tells whether timestamp is in ms"),
+        ("t.jsonl", '{"timestamp": 1, "chat_id": 3}', "line 1: nothing tells whether"),
+        ("t.jsonl", '{"arrival_ms": 1}\n{"arrival_s": 1}', "line 2: is of another format"),
+        ("t.jsonl", '{"arrival_ms": 1, "arrival_s": 1}', "line 1: gives exactly one of"),
+        (
+            "t.jsonl",
+            '{"timestamp": 1, "hash_ids": []}\n'
+            '{"timestamp": 1, "chat_id": 1, "parent_chat_id": 0, "turn": 1}',
+            "line 2: is of another format than the first line",
+        ),
+        ("t.jsonl", '{"arrival_ms": 1}\n{"time": 1}\n', r"line 2: needs an object .* timestamp"),
         ("t.jsonl", "[1]\n", "line 1: needs an object"),
-        ("t.jsonl", '{"timestamp": 1}\n{"timestamp": \n', "line 2: not valid JSON"),
-        ("t.jsonl", '{"timestamp": NaN}', "line 1: 'NaN' is not a time"),
-        ("t.jsonl", '{"timestamp": -2}', "line 1: '-2' is not a time"),
-        ("t.jsonl", '{"timestamp": true}', "line 1: timestamp True is not a number"),
-        ("t.jsonl", '{"timestamp": "1"}', "line 1: timestamp '1' is not a number"),
+        ("t.jsonl", '{"arrival_s": 1}\n{"timestamp": \n', "line 2: not valid JSON"),
+        ("t.jsonl", '{"timestamp": NaN, "hash_ids": []}', "line 1: 'NaN' is not a time"),
+        ("t.jsonl", '{"timestamp": -2, "hash_ids": []}', "line 1: '-2' is not a time"),
+        (
+            "t.jsonl",
+            '{"timestamp": true, "hash_ids": []}',
+            "line 1: timestamp True is not a number",
+        ),
+        ("t.jsonl", '{"timestamp": "1", "hash_ids": []}', "line 1: timestamp '1' is not a number"),
         ("t.jsonl", '{"timestamp": 1e99999999999999999999}', "line 1: a number .* beyond"),
     ],
 )
@@ -171,6 +197,28 @@ def test_what_is_no_trace_is_refused_in_one_line(
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400 + len(str(path))
+
+
+@pytest.mark.small
+def test_columns_that_are_passed_over_are_named(write: Write) -> None:
+    path = write("arrival_ms,model,priority,deadline\n0,a,1,5\n")
+    assert trace_notes(path) == [f"{path}: columns passed over: model, priority, deadline"]
+    assert trace_notes(write("arrival_ms\n0\n")) == []
+    path = write('{"arrival_s": 0, "model": "a"}\n{"arrival_s": 1, "user": 3}', "t.jsonl")
+    assert trace_notes(path) == [f"{path}: columns passed over: model, user"]
+    assert trace_notes(AZURE)[0].endswith("columns passed over: ContextTokens, GeneratedTokens")
+
+
+def test_commands_name_them_too(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    log = write("arrival_ms,priority\n0,9\n1,1\n2,1\n", "log.csv")
+    text = f'networks = ["alexnet"]\nnum_tasks = 2\narrival = "trace"\ntrace = "{log.name}"\n'
+    scenario = write(text, "replay.toml")
+    arguments = ["--scenario", str(scenario), "--workloads", "2", "--policies", "np-fcfs"]
+    with pytest.raises(SystemExit) as caught:
+        main(["evaluate", *arguments])
+    assert caught.value.code == 0
+    err = capsys.readouterr().err
+    assert err.count("log.csv: columns passed over: priority") == 1
 
 
 def test_a_long_value_is_not_repeated_in_full(write: Write) -> None:
@@ -247,7 +295,7 @@ def test_the_clock_a_trace_starts_at_changes_nothing(
 def test_formats_of_one_trace_give_the_same_workloads(write: Write) -> None:
     ours = arrivals(write(csv_of(TIMES)), 20, num_tasks=3)
     seconds = ("0", "0.0005", "0.00075", "0.004", "0.004", "0.0095")
-    lines = "".join(f'{{"timestamp": {time}}}\n' for time in TIMES)
+    lines = "".join(f'{{"timestamp": {time}, "hash_ids": []}}\n' for time in TIMES)
     ends = "".join(f"{Decimal(s) + 7},7\n" for s in seconds)
     stamps = "".join(f"2023-11-16 18:17:{Decimal(s) + 30:.7f},1\r\n" for s in seconds)
     for text, name in [

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from prema_gym.cli.options import FormatOption, HardwareOption, print_notes, read_hardware
 from prema_gym.cli.printing import Format, console, print_rows
+from prema_gym.errors import PremaError
 
 FULL_WIDTH = 110
 """Columns of a terminal that shows every column of the listing."""
@@ -19,27 +22,63 @@ Network = Annotated[
         show_default=False,
     ),
 ]
-Strict = Annotated[
+Lenient = Annotated[
     bool,
-    typer.Option("--strict", help="Refuse a file with operators that would be skipped."),
+    typer.Option("--lenient", help="Read files of whose work a part is lost, and say how much."),
+]
+Dim = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dim",
+        metavar="NAME=SIZE",
+        help="Size of an open axis of the graphs' inputs, such as t=128; may be repeated. For one "
+        "file of several, write FILE?t=128.",
+        show_default=False,
+    ),
 ]
 
 
 def networks(
     network: Network = None,
     hardware: HardwareOption = None,
-    strict: Strict = False,
+    lenient: Lenient = False,
+    dim: Dim = None,
     format: FormatOption = Format.table,
 ) -> None:
     """List networks: layers, MACs, weights, isolated and estimated times at batch 1, 4, 16."""
-    from prema_gym.networks.importers import is_file, read_network
     from prema_gym.views.listings import network_rows
 
-    for name in network or () if strict else ():
-        if is_file(name):
-            read_network(name, strict=True)
-    estimates = tuple(f"est b{batch}" for batch in (1, 4, 16))
-    too_wide = () if console().width >= FULL_WIDTH else ("layers", "lengths", *estimates)
-    rows = network_rows(read_hardware(hardware), network or ())
-    print_rows(rows, format, leave_out=("source", *too_wide))
-    print_notes(network or ())
+    names = [_as_read(name, dim or (), lenient) for name in network or ()]
+    found = [name for name in names if _is_read(name)]
+    if found or not names:
+        estimates = tuple(f"est b{batch}" for batch in (1, 4, 16))
+        too_wide = () if console().width >= FULL_WIDTH else ("layers", "lengths", *estimates)
+        rows = network_rows(read_hardware(hardware), found)
+        print_rows(rows, format, leave_out=("source", *too_wide))
+        print_notes(found)
+    if len(found) < len(names):
+        raise typer.Exit(2)
+
+
+def _as_read(name: str, dims: Sequence[str], lenient: bool) -> str:
+    """A file's name with how to read it, as options for all of them say."""
+    from prema_gym.networks.importers.formats import Reading, format_of, join_name, split_name
+
+    kind = format_of(name)
+    if kind is None:
+        return name
+    path, own = split_name(name)
+    for_all = Reading.parse([*(dims if kind.has_axes else ()), *(["lenient"] if lenient else [])])
+    return join_name(path, for_all.joined(own))
+
+
+def _is_read(name: str) -> bool:
+    """Whether there is such a network; if not, a line says why, and the others are still shown."""
+    from prema_gym.networks import get
+
+    try:
+        get(name)
+    except PremaError as error:
+        print("prema-gym: " + " ".join(str(error).split()), file=sys.stderr)
+        return False
+    return True

@@ -2,17 +2,18 @@
 
 ``read_network("models/resnet18.onnx")`` gives the network and, as notes, what a reader of its
 numbers should know: what was skipped, what was assumed. Scenarios and commands need only the file's
-name, see :func:`prema_gym.networks.get`.
+name, see :func:`prema_gym.networks.get`; how to read it may follow the name behind a ``?``.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from prema_gym.errors import ConfigError
-from prema_gym.networks.importers.formats import endings, format_of
+from prema_gym.networks.importers.formats import Reading, endings, format_of, split_name
 from prema_gym.networks.network import FixedPhases, Network, check_wiring
 
 __all__ = ["Imported", "is_file", "read_network"]
@@ -37,28 +38,37 @@ def is_file(name: object) -> bool:
 
 
 def read_network(
-    path: str | os.PathLike[str], *, name: str | None = None, strict: bool = False
+    path: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    lenient: bool = False,
+    dims: Mapping[str, int] | None = None,
 ) -> Imported:
     """Read a network from a file of one of the ``FORMATS``: a SCALE-Sim table, an ONNX graph.
 
     Args:
-        path: The file.
+        path: The file; how to read it may follow, as in ``model.onnx?t=128&lenient``.
         name: What the network is called; the file's name without its ending by default.
-        strict: Refuse a file with parts that would be skipped, instead of listing them in the
-            notes.
+        lenient: Read a file of whose work a part is lost (operators that are not known, rows that
+            are wrong); the notes say what.
+        dims: Sizes of open axes of a graph's inputs, by their symbol; one without a symbol is
+            called ``INPUT[AXIS]``.
 
     Raises:
         ConfigError: The file cannot be read, has another ending, or holds something that is not
             allowed; the message names the file, and the line or the operator.
+        UnknownNameError: No open axis is called as one of ``dims``.
         MissingExtraError: Reading such a file needs a package that is not installed.
     """
-    file = os.fspath(path)
-    kind = format_of(file)
+    given = os.fspath(path)
+    kind = format_of(given)
     if kind is None:
         raise ConfigError(
-            f"{file!r} is no network file: its name must end in {endings(named=True)}"
+            f"{given!r} is no network file: its name must end in {endings(named=True)}"
         )
-    phases, notes = kind.read(file, strict=strict)
+    file, reading = split_name(given)
+    reading = reading.joined(Reading(lenient=lenient, dims=dims or {}))
+    phases, notes = kind.read(file, reading)
     check_wiring(phases)
     network = Network(
         name=Path(file).stem if name is None else name,

@@ -10,12 +10,14 @@ topology files. We depart from its reader where that one loses or miscounts some
 
 - The final comma may be missing; the mode is taken from the header, never from the caller.
 - The size of an output is rounded down, as a convolution's is; SCALE-Sim rounds up.
-- Rows marked as depthwise (``_dw`` in the name, a field ``#dw``, or ``DP`` in the name as in
-  SCALE-Sim) are one layer with a group per channel.
+- Rows marked as depthwise are one layer with a group per channel. A mark is a field ``#dw``, or in
+  the name the word ``dw``, or SCALE-Sim's own ``DP`` as a word or at the end (there: anywhere).
+- Further columns are read by their heading: see ``scalesim_header``.
 """  # noqa: E501 - a header is one line
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,88 +26,81 @@ from pathlib import Path
 from prema_gym.errors import ConfigError, located
 from prema_gym.networks.convolution import Conv2d
 from prema_gym.networks.importers.naming import UniqueNames
+from prema_gym.networks.importers.scalesim_header import ALLOWED, Header, Line, read_header
 from prema_gym.networks.layers import Layer, Linear
 from prema_gym.networks.network import Phase
 from prema_gym.networks.tensor import Tensor
 
-_CONVOLUTION = (
-    "IFMAP Height",
-    "IFMAP Width",
-    "Filter Height",
-    "Filter Width",
-    "Channels",
-    "Num Filter",
-    "Strides",
-)
-_PRODUCT = ("M", "N", "K")
-# What each heading of a convolution must contain: their spelling varies from file to file.
-_KEYWORDS = ("ifmap", "ifmap", "filter", "filter", "channel", "filter", "stride")
+_FIELD = "#dw"
+_WORD = re.compile(r"(?<![a-z0-9])dw(?![a-z])", re.IGNORECASE)
+# SCALE-Sim's mark, which it finds in ADPool too.
+_PER_CHANNEL = re.compile(r"(?<![A-Z])DP(?![A-Za-z])")
 
-_DEPTHWISE_FIELD = "#dw"
 _SIZE = re.compile(r"0*[1-9][0-9]{0,8}")
 _RATIO = re.compile(r"[0-9]+:[0-9]+")
+_MOST_REPEATS = 10_000
+_MOST_LISTED = 5
 
-
-@dataclass(frozen=True)
-class _Line:
-    """A line that is not empty.
-
-    Attributes:
-        where: File and line number, for messages.
-        fields: Its fields without blanks around them; empty ones at the end are dropped.
-    """
-
-    where: str
-    fields: tuple[str, ...]
-
-    def field(self, index: int) -> str:
-        """A field, empty if the line ends before it."""
-        return self.fields[index] if index < len(self.fields) else ""
-
-
-@dataclass(frozen=True)
-class _Header:
-    """What the columns mean.
-
-    Attributes:
-        sizes: The sizes that follow a layer's name.
-        extra: Names of further columns by position, empty ones left out.
-        width: Number of columns.
-    """
-
-    sizes: tuple[str, ...]
-    extra: dict[int, str]
-    width: int
-
-    def column(self, name: str) -> int | None:
-        """Position of the further column whose heading begins with ``name``, if there is one."""
-        found = (at for at, heading in self.extra.items() if _letters(heading).startswith(name))
-        return next(found, None)
+Pair = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class _Row:
-    """One layer as written."""
+    """One layer as written.
 
-    where: str
+    Attributes:
+        line: Its line.
+        name: Its name.
+        sizes: Those of the header.
+        stride: Step along both directions, as are the others.
+        dilation: Distance of taps.
+        padding: Zeros at both ends.
+        groups: Groups of channels.
+        repeat: How many such layers there are.
+        is_depthwise: Whether it is marked as that.
+    """
+
+    line: Line
     name: str
     sizes: tuple[int, ...]
-    depthwise: bool
+    stride: Pair
+    dilation: Pair
+    padding: Pair
+    groups: int
+    repeat: int
+    is_depthwise: bool
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it is no convolution."""
+        return len(self.sizes) == 3
 
     def has_lone_filter(self) -> bool:
         """Whether it looks like a depthwise layer, but is not marked as one."""
-        if len(self.sizes) == len(_PRODUCT) or self.depthwise:
+        if self.is_product or self.is_depthwise or self.groups > 1:
             return False
         _, _, height, width, channels, filters, _ = self.sizes
         return filters == 1 < channels and height * width > 1
 
+    def is_rounded(self) -> bool:
+        """Whether its output has other sizes rounded up than rounded down."""
+        if self.is_product:
+            return False
+        rooms = (
+            size + 2 * pad - step * (kernel - 1) - 1
+            for size, kernel, pad, step in zip(
+                self.sizes[:2], self.sizes[2:4], self.padding, self.dilation, strict=True
+            )
+        )
+        return any(room % stride for room, stride in zip(rooms, self.stride, strict=True))
 
-def read(path: str, *, strict: bool) -> tuple[tuple[Phase, ...], list[str]]:
+
+def read(path: str, *, lenient: bool = False) -> tuple[tuple[Phase, ...], list[str]]:
     """The layers of a table as one phase, and notes on how it was read.
 
     Args:
         path: The file.
-        strict: Makes no difference: a table is never read in part.
+        lenient: Skip rows that are wrong, and list them.
 
     Raises:
         ConfigError: The file cannot be read, has no known header or no layer, or a row has a value
@@ -113,22 +108,33 @@ def read(path: str, *, strict: bool) -> tuple[tuple[Phase, ...], list[str]]:
     """
     lines = _lines(path)
     if not lines:
-        raise ConfigError(f"{path}: is empty; {_ALLOWED}")
-    header = _header(lines[0])
+        raise ConfigError(f"{path}: is empty; {ALLOWED}")
+    with located(lines[0].where):
+        header = read_header(lines[0])
     titles = [line for line in lines[1:] if len(line.fields) == 1]
     given = [line for line in lines[1:] if len(line.fields) > 1]
-    rows = []
-    for line in given:
-        with located(line.where):
-            rows.append(_row(line, header))
-    if not rows:
-        raise ConfigError(f"{path}: has a header but no layer below it")
     names = UniqueNames()
-    layers = tuple(_layer(row, names.give(row.name)) for row in rows)
-    return (Phase(layers),), _notes(header, given, rows, titles)
+    rows: list[_Row] = []
+    layers: list[Layer] = []
+    wrong: list[str] = []
+    for line in given:
+        try:
+            with located(line.where):
+                row = _row(line, header)
+                layers += [_layer(row, names.give(row.name)) for _ in range(row.repeat)]
+                rows.append(row)
+        except ConfigError as error:
+            if not lenient:
+                raise
+            wrong.append(str(error).removeprefix(f"{path}, "))
+    if not rows:
+        why = f" that can be read ({'; '.join(wrong)})" if wrong else ""
+        raise ConfigError(f"{path}: has a header but no layer below it{why}")
+    skipped = [f"{_count(len(wrong), 'row')} skipped: {'; '.join(wrong)}"] if wrong else []
+    return (Phase(tuple(layers)),), [*skipped, *_notes(header, rows, titles)]
 
 
-def _lines(path: str) -> list[_Line]:
+def _lines(path: str) -> list[Line]:
     """The lines that hold anything, split into fields."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")  # leaves a byte order mark out
@@ -139,40 +145,27 @@ def _lines(path: str) -> list[_Line]:
     separator = "," if "," in text else "\t"
     lines = []
     for number, line in enumerate(text.split("\n"), start=1):
-        fields = [field.strip() for field in line.split(separator)]
+        where = f"{path}, line {number}"
+        fields = _fields(line.strip("\r"), separator, where)
         while fields and not fields[-1]:
             fields.pop()
         if fields:
-            lines.append(_Line(f"{path}, line {number}", tuple(fields)))
+            lines.append(Line(where, number, tuple(fields)))
     return lines
 
 
-def _letters(heading: str) -> str:
-    """A heading without case, blanks and signs, so that spellings compare."""
-    return "".join(c for c in heading.lower() if c.isalnum())
+def _fields(line: str, separator: str, where: str) -> list[str]:
+    """A line's fields, without blanks and quotes around them."""
+    if line.count('"') % 2:  # else the rest of the line would be part of a name
+        raise ConfigError(f"{where}: a quote is not closed in {line!r}")
+    rows = csv.reader([line], delimiter=separator, skipinitialspace=True)
+    try:
+        return [field.strip().strip('"').strip() for field in next(rows, [])]
+    except csv.Error as error:
+        raise ConfigError(f"{where}: {error}") from error
 
 
-_ALLOWED = (
-    f"the first line must be 'Layer, {', '.join(_PRODUCT)}' or "
-    f"'Layer name, {', '.join(_CONVOLUTION)}'"
-)
-
-
-def _header(line: _Line) -> _Header:
-    """What the columns are, read off the first line."""
-    headings = [_letters(field) for field in line.fields]
-    if tuple(headings[1:4]) == ("m", "n", "k"):
-        sizes: tuple[str, ...] = _PRODUCT
-    elif len(headings) > len(_KEYWORDS) and all(map(str.__contains__, headings[1:], _KEYWORDS)):
-        sizes = _CONVOLUTION
-    else:
-        raise ConfigError(f"{line.where}: {_ALLOWED}, got {', '.join(line.fields)!r}")
-    first = 1 + len(sizes)
-    extra = {at: name for at, name in enumerate(line.fields) if at >= first and name}
-    return _Header(sizes, extra, len(line.fields))
-
-
-def _row(line: _Line, header: _Header) -> _Row:
+def _row(line: Line, header: Header) -> _Row:
     """A row's sizes, each checked; never more or fewer than the header names."""
     name = line.field(0)
     if not name:
@@ -181,30 +174,66 @@ def _row(line: _Line, header: _Header) -> _Row:
         _size(line, field, line.field(at)) for at, field in enumerate(header.sizes, start=1)
     )
     further = {at: line.field(at) for at in range(1 + len(sizes), len(line.fields))}
-    marked = _DEPTHWISE_FIELD in map(str.lower, further.values())
     for at, value in further.items():
-        if at >= header.width and value and value.lower() != _DEPTHWISE_FIELD:
+        if at >= header.width and value and value.lower() != _FIELD:
             raise ConfigError(
                 f"{value!r} stands beyond the {header.width} columns that the "
                 "header names: is it the header of another kind of table?"
             )
     _check_batch(line, header.column("batch"))
     _check_sparsity(line, header.column("sparsity"))
-    is_depthwise = marked or "_dw" in name.lower() or "DP" in name
-    return _Row(line.where, name, sizes, is_depthwise and header.sizes == _CONVOLUTION)
+    marked = _FIELD in map(str.lower, further.values())
+    is_depthwise = marked or bool(_WORD.search(name) or _PER_CHANNEL.search(name))
+    return _Row(
+        line=line,
+        name=name,
+        sizes=sizes,
+        stride=_pair(line, header, "stride"),
+        dilation=_pair(line, header, "dilation"),
+        padding=_pair(line, header, "padding", missing=0),
+        groups=_further(line, header, "groups"),
+        repeat=_further(line, header, "repeat", most=_MOST_REPEATS),
+        is_depthwise=is_depthwise and not header.is_product,
+    )
 
 
-def _size(line: _Line, field: str, text: str) -> int:
+def _pair(line: Line, header: Header, name: str, missing: int = 1) -> Pair:
+    """What further columns say of both directions."""
+    height, width = (
+        _further(line, header, name, axis=axis, missing=missing) for axis in ("height", "width")
+    )
+    return height, width
+
+
+def _further(
+    line: Line,
+    header: Header,
+    name: str,
+    *,
+    axis: str = "",
+    missing: int = 1,
+    most: int = 999_999_999,
+) -> int:
+    """What a further column says; ``missing``, and the least allowed, where it says nothing."""
+    text = line.field(header.column(name, axis)) or str(missing)
+    if text.lower() == _FIELD:
+        return missing
+    if text.strip("0") == "" and missing == 0:
+        return 0
+    return _size(line, name, text, least=missing, most=most)
+
+
+def _size(line: Line, field: str, text: str, *, least: int = 1, most: int = 999_999_999) -> int:
     """A positive number of at most nine digits; a symbol, a gap or ``1 2`` is an error."""
-    if not _SIZE.fullmatch(text):
+    if not _SIZE.fullmatch(text) or int(text) > most:
         raise ConfigError(
-            f"{field} must be a whole number from 1 to 999999999, got {text!r} "
+            f"{field} must be a whole number from {least} to {most}, got {text!r} "
             f"in {', '.join(line.fields)!r}"
         )
     return int(text)
 
 
-def _check_batch(line: _Line, column: int | None) -> None:
+def _check_batch(line: Line, column: int | None) -> None:
     """Only a batch of 1: how many inputs a task has is the scenario's to say."""
     if column is not None and line.field(column) not in ("", "1"):
         raise ConfigError(
@@ -213,28 +242,31 @@ def _check_batch(line: _Line, column: int | None) -> None:
         )
 
 
-def _check_sparsity(line: _Line, column: int | None) -> None:
-    text = "" if column is None else line.field(column)
+def _check_sparsity(line: Line, column: int | None) -> None:
+    text = line.field(column)
     if text and not _RATIO.fullmatch(text):
         raise ConfigError(f"Sparsity must be N:M, such as 2:4, got {text!r}")
 
 
 def _layer(row: _Row, name: str) -> Layer:
     """A row as a layer of ours."""
-    with located(row.where):
-        if len(row.sizes) == len(_PRODUCT):
-            m, n, k = row.sizes
-            return Linear(name, Tensor((m, k)), out_features=n, bias=False)
-        height, width, kernel_h, kernel_w, channels, filters, stride = row.sizes
-        return Conv2d(
-            name,
-            Tensor((channels, height, width)),
-            out_channels=_out_channels(row, channels, filters),
-            kernel=(kernel_h, kernel_w),
-            stride=stride,
-            groups=channels if row.depthwise else 1,
-            bias=False,
-        )
+    if row.is_product:
+        m, n, k = row.sizes
+        return Linear(name, Tensor((m, k)), out_features=n, bias=False)
+    height, width, kernel_h, kernel_w, channels, filters, _ = row.sizes
+    if row.is_depthwise and row.groups not in (1, channels):
+        raise ConfigError(f"marked depthwise, but in {row.groups} groups of {channels} channels")
+    return Conv2d(
+        name,
+        Tensor((channels, height, width)),
+        out_channels=_out_channels(row, channels, filters),
+        kernel=(kernel_h, kernel_w),
+        stride=row.stride,
+        padding=row.padding,
+        dilation=row.dilation,
+        groups=channels if row.is_depthwise else row.groups,
+        bias=False,
+    )
 
 
 def _out_channels(row: _Row, channels: int, filters: int) -> int:
@@ -243,41 +275,51 @@ def _out_channels(row: _Row, channels: int, filters: int) -> int:
     A row named ``DP`` gives the filters of each channel, as in SCALE-Sim. The other two marks have
     no definition: one filter means one a channel, and more are the channels of the result.
     """
-    if row.depthwise and ("DP" in row.name or filters == 1):
+    if row.is_depthwise and (_PER_CHANNEL.search(row.name) or filters == 1):
         return channels * filters
     return filters
 
 
-def _notes(
-    header: _Header, given: Sequence[_Line], rows: Sequence[_Row], titles: Sequence[_Line]
-) -> list[str]:
+def _notes(header: Header, rows: Sequence[_Row], titles: Sequence[Line]) -> list[str]:
     """What a reader of the numbers should know."""
+    column = header.column("sparsity")
+    groups = (
+        ("taken as depthwise", [row for row in rows if row.is_depthwise]),
+        (
+            "whose output is rounded down, as SCALE-Sim does not",
+            [row for row in rows if row.is_rounded()],
+        ),
+        (
+            "marked depthwise with Channels 1 taken as written: "
+            "write the number of channels for a whole depthwise layer",
+            [row for row in rows if row.is_depthwise and row.sizes[4] == 1],
+        ),
+        (
+            "with 1 filter over several channels taken as written: "
+            "put _dw into the name of a depthwise layer",
+            [row for row in rows if row.has_lone_filter()],
+        ),
+    )
     notes = []
     if titles:
-        numbers = ", ".join(line.where.rsplit(" ", 1)[1] for line in titles)
-        notes.append(f"{_count(len(titles), 'row')} with a name only skipped (line {numbers})")
-    unknown = [
-        name for name in header.extra.values() if not _letters(name).startswith(("batch", "spars"))
-    ]
-    if unknown:
-        notes.append(f"columns ignored: {', '.join(unknown)}")
-    sparsity = header.column("sparsity")
-    sparse = 0 if sparsity is None else sum(_is_sparse(line.field(sparsity)) for line in given)
+        notes.append(f"{_count(len(titles), 'row')} with a name only skipped ({_places(titles)})")
+    if header.ignored:
+        notes.append(f"columns ignored: {', '.join(header.ignored)}")
+    sparse = sum(_is_sparse(row.line.field(column)) for row in rows) if column else 0
     if sparse:
         notes.append(f"Sparsity ignored: {_count(sparse, 'layer')} taken as dense")
-    literal = sum(row.depthwise and row.sizes[4] == 1 for row in rows)
-    if literal:
-        notes.append(
-            f"{_count(literal, 'row')} marked depthwise with Channels 1 taken as written: "
-            "write the number of channels for a whole depthwise layer"
-        )
-    lone = sum(row.has_lone_filter() for row in rows)
-    if lone:
-        notes.append(
-            f"{_count(lone, 'row')} with 1 filter over several channels taken as written: "
-            "put _dw into the name of a depthwise layer"
-        )
+    for what, found in groups:
+        if found:
+            places = _places([row.line for row in found])
+            notes.append(f"{_count(len(found), 'row')} ({places}) {what}")
     return notes
+
+
+def _places(lines: Sequence[Line]) -> str:
+    """Where lines are, the first few of many."""
+    numbers = [str(line.number) for line in lines]
+    more = ["…"] if len(numbers) > _MOST_LISTED else []
+    return f"line {', '.join([*numbers[:_MOST_LISTED], *more])}"
 
 
 def _is_sparse(ratio: str) -> bool:

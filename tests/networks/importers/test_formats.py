@@ -24,9 +24,9 @@ from prema_gym.networks import (
     register,
 )
 from prema_gym.networks.importers import formats
-from prema_gym.networks.importers.formats import FORMATS, NetworkFormat, endings
+from prema_gym.networks.importers.formats import FORMATS, NetworkFormat, Reading, endings
 from prema_gym.workloads import Scenario
-from tests.networks.importer_files import onnx_file, scalesim
+from tests.networks.importer_files import node, onnx_file, scalesim, write_graph
 
 pytestmark = pytest.mark.usefixtures("own_networks")
 
@@ -96,7 +96,7 @@ def test_each_format_has_a_reader_and_endings_do_not_overlap(one: NetworkFormat)
         one.ending
     ]
     with pytest.raises(ConfigError, match="cannot read"):
-        one.read(f"absent{one.ending}", strict=False)
+        one.read(f"absent{one.ending}", Reading())
 
 
 def test_a_new_format_is_a_module_and_a_line(
@@ -104,9 +104,9 @@ def test_a_new_format_is_a_module_and_a_line(
 ) -> None:
     """Everything that takes a network's name then knows it."""
 
-    def read(path: str, *, strict: bool) -> tuple[tuple[Phase, ...], list[str]]:
+    def read(path: str, *, lenient: bool) -> tuple[tuple[Phase, ...], list[str]]:
         features = int(Path(path).read_text())
-        return (Phase((Linear("fc", Tensor((features,)), out_features=2),)),), ["strict"] * strict
+        return (Phase((Linear("fc", Tensor((features,)), out_features=2),)),), ["lenient"] * lenient
 
     reader = ModuleType("widths")
     monkeypatch.setattr(reader, "read", read, raising=False)
@@ -120,7 +120,29 @@ def test_a_new_format_is_a_module_and_a_line(
     assert is_file("a.width")
     assert get(str(path)).macs() == 10
     assert get(str(path)).source == f"width {path}"
-    assert read_network(path, strict=True).notes == (f"{path}: strict",)
+    assert read_network(path, lenient=True).notes == (f"{path}: lenient",)
     assert Scenario.from_toml(tmp_path / "mine.toml").networks == (str(path),)
     with pytest.raises(UnknownNameError, match=r"ends in .* or \.width"):
         get("a.pt")
+
+
+def test_a_scenario_says_how_a_file_is_read(tmp_path: Path) -> None:
+    """One file may take part twice; the order of the words makes no other network."""
+    nodes = [node("MatMul", "x w", "y")]
+    path = write_graph(tmp_path / "g.onnx", nodes, {"x": ("N", "t", 16)}, {"w": (16, 8)})
+    (tmp_path / "mine.toml").write_text('networks = ["g.onnx?t=4", "g.onnx?t=128&N=2"]\n')
+    scenario = Scenario.from_toml(tmp_path / "mine.toml")
+    assert scenario.networks == (f"{path}?t=4", f"{path}?N=2&t=128")
+    assert [get(name).macs() for name in scenario.networks] == [4 * 128, 2 * 128 * 128]
+    assert get(f"{path}?t=128&N=2") is get(scenario.networks[1])
+    assert Scenario.from_dict(scenario.to_dict()) == scenario
+    with pytest.raises(ConfigError, match=r"'g.onnx\?t=x': the size of an axis must be NAME=SIZE"):
+        get("g.onnx?t=x")
+
+
+def test_a_table_has_no_axes() -> None:
+    with pytest.raises(ConfigError, match=r"a SCALE-Sim table has no open axes, got t=3$"):
+        read_network(f"{scalesim('GEMM_mnk_gpt2')}?t=3")
+    assert str(Reading(lenient=True, dims={"b": 2, "a": 1})) == "a=1&b=2&lenient"
+    with pytest.raises(ConfigError, match="dims must be a table, each value a whole number"):
+        Reading(dims={"t": 0})

@@ -48,14 +48,28 @@ TOTALS = {
 }
 
 # What a reader of the numbers is told, where there is anything.
+ROUNDED = "whose output is rounded down, as SCALE-Sim does not"
 NOTES = {
-    "conv_nets_Resnet50": "columns ignored: Eh, Ew, e2",
-    "conv_nets_mobilenet": "13 rows with 1 filter over several channels taken as written: "
-    "put _dw into the name of a depthwise layer",
-    "conv_nets_mobilnet_paper": "13 rows marked depthwise with Channels 1 taken as written: "
-    "write the number of channels for a whole depthwise layer",
-    "sparsity_conv": "Sparsity ignored: 1 layer taken as dense",
-    "sparsity_gemm": "Sparsity ignored: 2 layers taken as dense",
+    "conv_nets_Resnet18": [f"7 rows (line 2, 7, 9, 12, 14, …) {ROUNDED}"],
+    "conv_nets_Resnet50": [
+        "columns ignored: Eh, Ew, e2",
+        f"7 rows (line 3, 14, 17, 27, 30, …) {ROUNDED}",
+    ],
+    "conv_nets_Googlenet": [f"1 row (line 3) {ROUNDED}"],
+    "conv_nets_alexnet": [f"1 row (line 2) {ROUNDED}"],
+    "conv_nets_mobilenet": [
+        f"5 rows (line 2, 5, 9, 13, 25) {ROUNDED}",
+        "13 rows (line 3, 5, 7, 9, 11, …) with 1 filter over several channels taken as written: "
+        "put _dw into the name of a depthwise layer",
+    ],
+    "conv_nets_mobilnet_paper": [
+        "13 rows (line 4, 6, 8, 10, 12, …) taken as depthwise",
+        f"5 rows (line 3, 6, 10, 14, 26) {ROUNDED}",
+        "13 rows (line 4, 6, 8, 10, 12, …) marked depthwise with Channels 1 taken as written: "
+        "write the number of channels for a whole depthwise layer",
+    ],
+    "sparsity_conv": ["Sparsity ignored: 1 layer taken as dense"],
+    "sparsity_gemm": ["Sparsity ignored: 2 layers taken as dense"],
 }
 
 
@@ -81,8 +95,7 @@ def failure(folder: Path, *lines: str) -> str:
 def test_a_real_file_gives_its_layers_and_macs(name: str) -> None:
     imported = read_network(scalesim(name))
     assert (len(layers(imported.network)), imported.network.macs()) == TOTALS[name]
-    notes = (f"{scalesim(name)}: {NOTES[name]}",) if name in NOTES else ()
-    assert imported.notes == notes
+    assert imported.notes == tuple(f"{scalesim(name)}: {note}" for note in NOTES.get(name, ()))
 
 
 def test_the_two_forms_of_one_network_agree() -> None:
@@ -167,6 +180,89 @@ def test_a_depthwise_row_uses_less_of_the_array(tmp_path: Path) -> None:
         network = read(tmp_path, CONV, row).network
         rates.append(network.macs() / time_network(config, network, batch=1).cycles)
     assert rates[0] < rates[1] / 4
+
+
+@pytest.mark.parametrize(
+    ("name", "is_depthwise"),
+    [
+        *[(name, True) for name in ("xDP", "conv_DP_1", "DP 2", "x_dw", "dw3", "Conv-DW")],
+        *[(name, False) for name in ("ADPool", "APool", "UDP", "DPool", "x_dwell", "shadw")],
+    ],
+)
+def test_a_mark_is_a_word_of_its_own(tmp_path: Path, name: str, is_depthwise: bool) -> None:
+    imported = read(tmp_path, CONV, f"{name}, 14, 14, 1, 1, 512, 512, 1")
+    (layer,) = layers(imported.network)
+    assert isinstance(layer, Conv2d)
+    assert (layer.groups == 512) == is_depthwise
+    said = [note for note in imported.notes if "1 row (line 2) taken as depthwise" in note]
+    assert bool(said) == is_depthwise
+
+
+@pytest.mark.parametrize(
+    ("more", "values", "macs"),
+    [
+        # 17 pixels, 3 taps, 4 channels, 8 filters: (15 / 2 + 1) · (15 / 1) places, see the issue.
+        (("Stride height", "Stride width"), "2,1", 8 * 15 * 8 * 4 * 9),
+        (("Stride width", "Stride height"), "2,1", 15 * 8 * 8 * 4 * 9),
+        (("Strides", "Stride W"), "2,1", 8 * 15 * 8 * 4 * 9),
+        (("Strides", "Groups"), "1,2", 15 * 15 * 8 * 2 * 9),
+        (("Strides", "Dilation"), "1,2", 13 * 13 * 8 * 4 * 9),
+        (("Strides", "Dilation H", "Dilation W"), "1,2,1", 13 * 15 * 8 * 4 * 9),
+        (("Strides", "Padding"), "1,1", 17 * 17 * 8 * 4 * 9),
+        (("Strides", "Padding"), "1,0", 15 * 15 * 8 * 4 * 9),
+        (("Strides", "Padding"), "1,", 15 * 15 * 8 * 4 * 9),
+        (("Strides", "Repeat"), "1,3", 3 * 15 * 15 * 8 * 4 * 9),
+        (("Strides", "Count"), "1,3", 3 * 15 * 15 * 8 * 4 * 9),
+    ],
+)
+def test_columns_that_change_the_work_are_read(
+    tmp_path: Path, more: tuple[str, ...], values: str, macs: int
+) -> None:
+    header = ",".join([*CONV.rstrip(",").split(",")[:-1], *more])
+    network = read(tmp_path, header, f"c,17,17,3,3,4,8,{values}").network
+    assert network.macs() == macs
+
+
+def test_a_repeated_row_is_the_row_written_again(tmp_path: Path) -> None:
+    once = read(tmp_path, GEMM + "Repeat", "a,4,5,6,2", "b,1,1,1").network
+    assert once == read(tmp_path, GEMM, "a,4,5,6", "a,4,5,6", "b,1,1,1").network
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "message"),
+    [
+        (CONV + "Transposed", "c,8,8,3,3,4,5,1,1", "line 1: column 'Transposed' changes the work"),
+        (GEMM + "Groups", "c,8,8,3,1", "line 1: column 'Groups' changes the work"),
+        (CONV + "Stride H,Stride W", "c,8,8,3,3,4,5,1,1,1", "two columns hold the stride height"),
+        (CONV + "Groups,Groups", "c,8,8,3,3,4,5,1,1,1", "two columns hold the groups"),
+        (CONV + "Padding", "c,8,8,3,3,4,5,1,same", "line 2: padding must be a whole number from 0"),
+        (CONV + "Groups", "c,8,8,3,3,4,5,1,3", "groups must divide the 4 input"),
+        (CONV + "Groups", "c_dw,8,8,3,3,4,4,1,2", "marked depthwise, but in 2 groups of 4"),
+        (GEMM + "Repeat", "c,8,8,3,10001", "repeat must be a whole number from 1 to 10000"),
+    ],
+)
+def test_columns_that_cannot_be_read_are_refused(
+    tmp_path: Path, header: str, row: str, message: str
+) -> None:
+    assert message in failure(tmp_path, header, row)
+
+
+def test_wrong_rows_are_skipped_and_listed_if_lenient(tmp_path: Path) -> None:
+    path = table(tmp_path, GEMM, "a,4,5,6", "b,4,B,6", "c,4,5", "d,1,1,1")
+    imported = read_network(path, lenient=True)
+    assert [layer.name for layer in layers(imported.network)] == ["a", "d"]
+    (note,) = imported.notes
+    assert note.startswith(f"{path}: 2 rows skipped: line 3: N must be a whole number from 1 to ")
+    assert "; line 4: K must be a whole" in note
+    with pytest.raises(ConfigError, match=r"no layer below it that can be read \(line 2: N must"):
+        read_network(table(tmp_path, GEMM, "b,4,B,6"), lenient=True)
+
+
+def test_quoted_names_lose_their_quotes(tmp_path: Path) -> None:
+    network = read(tmp_path, '"Layer","M","N","K"', '"a, first" , 4, "5",6', '"b",1,1,1').network
+    assert [layer.name for layer in layers(network)] == ["a, first", "b"]
+    assert network.macs() == 121
+    assert ", line 2: a quote is not closed in '" in failure(tmp_path, GEMM, '"a,4,5,6')
 
 
 def test_a_batch_column_may_only_say_one(tmp_path: Path) -> None:

@@ -1,16 +1,18 @@
 """What do the operators cost that take a few steps for each element?
 
-Source: the operators' definitions, ONNX operator sets 1 to 22.
+Source: the operators' definitions, ONNX operator sets 1 to 23.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from prema_gym.networks.importers.onnx_graph.model import Graph, Operator
+from prema_gym.networks.importers.onnx_graph.model import Graph, Operator, Shape
 from prema_gym.networks.importers.onnx_graph.operands import (
     Layers,
     UnsupportedError,
+    broadcast,
     input_shape,
     integer,
     output_elements,
@@ -26,6 +28,12 @@ def elementwise(graph: Graph, operator: Operator, name: str) -> Layers:
     shapes = (graph.shapes.get(operand, ()) for operand in operator.inputs)
     full = sum(math.prod(shape) == elements for shape in shapes)
     return (Elementwise(name, (tensor,) * max(full, 1)),)
+
+
+def spread(graph: Graph, operator: Operator) -> Sequence[Shape]:
+    """The result of combining all operands, element by element."""
+    given = (index for index, name in enumerate(operator.inputs) if name)
+    return (broadcast(*(input_shape(graph, operator, index) for index in given)),)
 
 
 def resize(graph: Graph, operator: Operator, name: str) -> Layers:

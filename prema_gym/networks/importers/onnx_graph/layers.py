@@ -1,7 +1,8 @@
 """What do imported graphs hold that the zoo's networks do not?
 
-Products of two activations, as attention written out in operators has them, and layers that run for
-several inputs at once because the file fixes its batch.
+Products of two activations, as attention written out in operators has them; convolutions over any
+number of axes; passes of the vector unit; layers that run for several inputs at once because the
+file fixes its batch, and layers whose weights another one has.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from prema_gym.networks.layers import Layer
-from prema_gym.networks.sizes import Size
+from prema_gym.networks.sizes import Size, SizeOrZero
 from prema_gym.networks.tensor import Shape, Tensor
-from prema_gym.networks.work import Gemm, Work
+from prema_gym.networks.work import Gemm, VectorWork, Work
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,105 @@ class Product(Layer):
 
 
 @dataclass(frozen=True)
+class Lowered(Layer):
+    """A convolution as the products that it is lowered to: one for each group of channels.
+
+    With one channel a group (and more than one group) it is depthwise: vector work, as
+    :class:`~prema_gym.networks.convolution.Conv2d` has it.
+
+    Attributes:
+        input: The map, whatever its axes.
+        rows: Places of the window for one item, >= 1.
+        depth: Taps of the window times input channels of a group, >= 1.
+        columns: Output channels of a group, >= 1.
+        groups: Groups of channels, >= 1.
+        channels: Input channels of a group, >= 1.
+        bias: Parameters besides the filters, >= 0.
+
+    Raises:
+        ConfigError: A size is not a positive integer.
+    """
+
+    input: Tensor
+    _: KW_ONLY
+    rows: Size
+    depth: Size
+    columns: Size
+    groups: Size = 1
+    channels: Size = 1
+    bias: SizeOrZero = 0
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The one map read."""
+        return (self.input,)
+
+    @property
+    def output_shape(self) -> Shape:
+        """(channels, places)."""
+        return self.groups * self.columns, self.rows
+
+    @property
+    def macs(self) -> int:
+        """Those of all groups, whichever unit runs them."""
+        return self.rows * self._filter_elements
+
+    @property
+    def weights(self) -> int:
+        """Filters and bias."""
+        return self._filter_elements + self.bias
+
+    @property
+    def _filter_elements(self) -> int:
+        return self.groups * self.depth * self.columns
+
+    def work(self, batch: int) -> tuple[Work, ...]:
+        """A GEMM per group, or vector work if depthwise."""
+        batch = self._checked_batch(batch)
+        if self.channels == 1 < self.groups:
+            elements = batch * self.output.elements
+            read = batch * self.input.elements + self._filter_elements
+            return (VectorWork(self.name, elements, self.depth, read),)
+        return (Gemm(self.name, batch * self.rows, self.depth, self.columns, self.groups),)
+
+
+@dataclass(frozen=True)
+class Pass(Layer):
+    """One pass of the vector unit over a tensor.
+
+    Attributes:
+        input: All that is read for one item.
+        results: Elements written for one item, >= 1.
+        steps: Ops for each of them, >= 1.
+
+    Raises:
+        ConfigError: A size is not a positive integer.
+    """
+
+    input: Tensor
+    _: KW_ONLY
+    results: Size
+    steps: Size = 1
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What is read."""
+        return (self.input,)
+
+    @property
+    def output_shape(self) -> Shape:
+        """(results,)."""
+        return (self.results,)
+
+    def work(self, batch: int) -> tuple[Work, ...]:
+        """One pass."""
+        batch = self._checked_batch(batch)
+        return (
+            VectorWork(self.name, batch * self.results, self.steps, batch * self.input.elements),
+        )
+
+
+@dataclass(frozen=True)
 class Repeated(Layer):
     """A layer that runs for ``items`` inputs where its network has one.
 
@@ -89,3 +189,43 @@ class Repeated(Layer):
     def work(self, batch: int) -> tuple[Work, ...]:
         """The layer's, for a batch ``items`` times as large."""
         return self.layer.work(self._checked_batch(batch) * self.items)
+
+
+@dataclass(frozen=True)
+class Sharing(Layer):
+    """A layer some of whose weights are those of a layer before it, and not counted again.
+
+    Attributes:
+        layer: What runs; it has the same name.
+        shared: Its weights that count elsewhere, >= 0.
+
+    Raises:
+        ConfigError: ``shared`` is negative.
+    """
+
+    layer: Layer
+    shared: SizeOrZero
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The layer's own."""
+        return self.layer.inputs
+
+    @property
+    def output_shape(self) -> Shape:
+        """The layer's own."""
+        return self.layer.output_shape
+
+    @property
+    def macs(self) -> int:
+        """The layer's own."""
+        return self.layer.macs
+
+    @property
+    def weights(self) -> int:
+        """Those that only this layer has."""
+        return max(self.layer.weights - self.shared, 0)
+
+    def work(self, batch: int) -> tuple[Work, ...]:
+        """The layer's own: the weights are loaded again."""
+        return self.layer.work(batch)

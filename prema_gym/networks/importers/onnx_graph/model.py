@@ -1,38 +1,40 @@
-"""Which operators does an ONNX file hold, and what do they read?
+"""Which operators does an ONNX file hold, what do they read, and what is known before they run?
 
-With :mod:`~prema_gym.networks.importers.onnx_graph.sizes` the only module that touches the package
-``onnx``, which is loaded when a file is read. Weights are never looked at, so a graph whose
-external weights are missing reads as well.
+Plain data: what :mod:`~prema_gym.networks.importers.onnx_graph.load` makes of a file, and all that
+the functions which price operators get to see.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from prema_gym.errors import ConfigError, located
-from prema_gym.networks.importers.onnx_graph.sizes import (
-    SHAPE_READERS,
-    Shape,
-    infer,
-    known_sizes,
+Shape = tuple[int, ...]
+"""Sizes of a tensor as the file has them, batch axis included; 0 where it holds nothing."""
+
+SHAPE_READERS = frozenset({"Shape", "Size"})
+"""Operators whose results depend on shapes alone."""
+
+
+def words(text: str) -> frozenset[str]:
+    """Kinds of operators, written as one reads them."""
+    return frozenset(text.split())
+
+
+MOVERS = words(
+    "Cast CastLike DequantizeLinear Flatten Identity QuantizeLinear Reshape Squeeze Transpose "
+    "Unsqueeze"
 )
+"""Operators whose result is their first input in another place or form."""
 
-if TYPE_CHECKING:
-    from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
-
-# Products of quantised numbers: the plain one that does the same work, and which inputs it has of
-# theirs; the others are scales and zero points, applied while results drain.
-_QUANTISED = {
-    "QLinearConv": ("Conv", (0, 3, 8)),
-    "QLinearMatMul": ("MatMul", (0, 3)),
-    "ConvInteger": ("Conv", (0, 1)),
-    "MatMulInteger": ("MatMul", (0, 1)),
-}
+# They give something else each time, whatever they read.
+_DRAWN = words(
+    "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike"
+)
 
 
 @dataclass(frozen=True)
@@ -40,23 +42,34 @@ class Operator:
     """One operator of a graph.
 
     Attributes:
-        kind: Its type; ``domain::Type`` if it is not one of ONNX's own. A quantised product's is
-            that of the plain one.
+        kind: Its type; ``domain::Type`` if it is not one of ONNX's own.
         name: The name in the file, or its first result's.
         inputs: Names of the tensors it reads; an optional one left out is ``""``.
         outputs: Names of its results.
         attributes: Its settings, as plain values.
+        has_graph: Whether other operators lie in it.
+        steps: How often it runs: that of the loops around it, >= 1.
+        doubt: The loop around it whose number of steps is not known, if there is one.
     """
 
     kind: str
     name: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    attributes: Mapping[str, Any]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    has_graph: bool = False
+    steps: int = 1
+    doubt: str = ""
 
     def has_input(self, index: int) -> bool:
         """Whether an optional input is given."""
         return index < len(self.inputs) and self.inputs[index] != ""
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether equal inputs surely give equal results: ONNX's own, no draw, nothing inside."""
+        own = "::" not in self.kind and self.kind not in _DRAWN and not self.has_graph
+        return own and (bool(self.inputs) or self.kind == "Constant")
 
 
 @dataclass(frozen=True)
@@ -68,23 +81,39 @@ class Graph:
         shapes: Sizes of every tensor whose sizes are all known.
         weights: Names of the stored tensors.
         results: Names of the graph's results.
-        notes: What was assumed about its inputs.
+        notes: What was assumed about its inputs and branches.
+        hints: What of that may be why it cannot be read.
     """
 
     operators: tuple[Operator, ...]
     shapes: Mapping[str, Shape]
     weights: frozenset[str]
-    results: tuple[str, ...]
+    results: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
 
     @cached_property
     def constants(self) -> frozenset[str]:
         """Tensors that do not depend on the inputs' values: weights, and what is made of them."""
         found = {"", *self.weights}
         for operator in self.operators:
-            if operator.kind in SHAPE_READERS or found.issuperset(operator.inputs):
+            reads_sizes = operator.kind in SHAPE_READERS and self.shapes.keys() >= {
+                *operator.inputs
+            }
+            if reads_sizes or (operator.is_repeatable and found.issuperset(operator.inputs)):
                 found.update(operator.outputs)
         return frozenset(found)
+
+    @cached_property
+    def origins(self) -> Mapping[str, str]:
+        """Which stored tensor each constant one is, where it was only moved or put differently."""
+        found = {name: name for name in self.constants}
+        for operator in self.operators:
+            if operator.kind in MOVERS and operator.has_input(0):
+                source = found.get(operator.inputs[0])
+                if source is not None and operator.outputs[0] in found:
+                    found[operator.outputs[0]] = source
+        return found
 
     @cached_property
     def _reads(self) -> Counter[str]:
@@ -122,122 +151,6 @@ class Graph:
         """Whether a tensor is known to hold one number."""
         return tensor in self.shapes and math.prod(self.shapes[tensor]) == 1
 
-
-def load(path: str) -> Graph:
-    """Read a file.
-
-    Raises:
-        ModuleNotFoundError: The package ``onnx`` is not installed.
-        ConfigError: The file cannot be read or is not ONNX, or an input's size is open.
-    """
-    import onnx
-    from google.protobuf.message import DecodeError
-    from onnx import shape_inference
-
-    try:
-        model = onnx.load(path, load_external_data=False)
-    except OSError as error:
-        raise ConfigError(f"cannot read {path!r}: {error.strerror}") from error
-    except DecodeError as error:
-        raise ConfigError(f"{path!r} is not an ONNX file") from error
-    with located(path):
-        notes = _settle_inputs(model.graph)
-        try:
-            model = infer(model)
-        except (shape_inference.InferenceError, UnicodeDecodeError) as error:
-            reason = " ".join(str(error).split())
-            raise ConfigError(f"ONNX cannot infer its shapes: {reason}") from error
-    return _graph(model, notes)
-
-
-def _graph(model: ModelProto, notes: Iterable[str]) -> Graph:
-    """A model as plain data."""
-    graph = model.graph
-    stored = {weight.name for weight in graph.initializer}
-    quantised = sum(_is_own(node) and node.op_type in _QUANTISED for node in graph.node)
-    if quantised:
-        products = "1 quantised product" if quantised == 1 else f"{quantised} quantised products"
-        notes = [*notes, f"{products} taken at the machine's own width (element_bytes)"]
-    return Graph(
-        operators=tuple(_operator(node, number) for number, node in enumerate(graph.node)),
-        shapes=known_sizes(graph),
-        weights=frozenset(stored),
-        results=tuple(value.name for value in graph.output),
-        notes=tuple(notes),
-    )
-
-
-def _is_own(node: NodeProto) -> bool:
-    return node.domain in ("", "ai.onnx")
-
-
-def _operator(node: NodeProto, number: int) -> Operator:
-    from onnx.helper import get_attribute_value
-
-    def plain(value: object) -> object:
-        return value.decode(errors="replace") if isinstance(value, bytes) else value
-
-    kind = node.op_type if _is_own(node) else f"{node.domain}::{node.op_type}"
-    inputs = tuple(node.input)
-    if kind in _QUANTISED:
-        kind, places = _QUANTISED[kind]
-        inputs = tuple(inputs[place] for place in places if place < len(inputs))
-    return Operator(
-        kind=kind,
-        name=node.name or next(filter(None, node.output), f"operator {number}"),
-        inputs=inputs,
-        outputs=tuple(node.output),
-        attributes={
-            a.name: plain(value)
-            for a in node.attribute
-            if (value := get_attribute_value(a)) is not None
-        },
-    )
-
-
-def _settle_inputs(graph: GraphProto) -> list[str]:
-    """Give every input fixed sizes in place: an open first axis is a batch of 1.
-
-    Returns:
-        A note for each such axis, and for a first axis of more than 1.
-
-    Raises:
-        ConfigError: An input has another open size, or no shape at all.
-    """
-    stored = {weight.name for weight in graph.initializer}
-    inputs = [value for value in graph.input if value.name not in stored]
-    notes, batch_symbols = [], set()
-    for value in inputs:
-        if not value.type.tensor_type.HasField("shape"):
-            raise ConfigError(f"input {value.name!r} has no shape; export it with one")
-        for dim in value.type.tensor_type.shape.dim[:1]:
-            if dim.dim_value < 1:
-                symbol = dim.dim_param
-                batch_symbols.add(symbol)
-                called = f" ({symbol!r})" if symbol else ""
-                notes.append(f"input {value.name!r}: open axis 0{called} taken as a batch of 1")
-            elif dim.dim_value > 1:
-                notes.append(
-                    f"input {value.name!r}: axis 0 has size {dim.dim_value}, all of it the work "
-                    "of one task at batch 1"
-                )
-    # The same symbol elsewhere is the same size, in what the file says of inner tensors too.
-    for value in (*graph.input, *graph.value_info, *graph.output):
-        _settle(value, batch_symbols)
-    for value in inputs:
-        for axis, dim in enumerate(value.type.tensor_type.shape.dim):
-            if axis == 0 and dim.dim_value < 1:
-                dim.dim_value = 1
-            if dim.dim_value < 1:
-                raise ConfigError(
-                    f"input {value.name!r}: axis {axis} ({dim.dim_param or 'unnamed'}) "
-                    "is open, only axis 0 may be (a batch of 1); export it with a fixed size"
-                )
-    return notes
-
-
-def _settle(value: ValueInfoProto, symbols: set[str]) -> None:
-    """Put 1 where a size is one of ``symbols``."""
-    for dim in value.type.tensor_type.shape.dim:
-        if dim.dim_param and dim.dim_param in symbols:
-            dim.dim_value = 1
+    def is_empty(self, tensor: str) -> bool:
+        """Whether a tensor is known to hold nothing."""
+        return 0 in self.shapes.get(tensor, ())

@@ -6,19 +6,23 @@ Every function that prices operators reads them through here.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from prema_gym.checks import Constraint, whole
 from prema_gym.errors import ConfigError
 from prema_gym.networks.importers.onnx_graph.layers import Repeated
-from prema_gym.networks.importers.onnx_graph.model import Graph, Operator
-from prema_gym.networks.importers.onnx_graph.sizes import Shape
+from prema_gym.networks.importers.onnx_graph.model import Graph, Operator, Shape
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.network import Phase
 
 Layers = tuple[Layer, ...]
 Cost = Callable[[Graph, Operator, str], "Layers | Phase"]
 """(graph, operator, layer name) → layers run once, or a phase run several times."""
+
+Gives = Callable[[Graph, Operator], "Sequence[Shape]"]
+"""(graph, operator) → sizes of its results, where ONNX does not know them."""
 
 _INTEGER = whole(None)
 
@@ -102,6 +106,24 @@ def agreed(graph: Graph, operator: Operator, layer: Layer) -> Layers:
     if given is not None and math.prod(given) != layer.output.elements:
         raise ConfigError(f"our result is {layer.output_shape}, the file's {given}")
     return (layer,)
+
+
+def same(graph: Graph, operator: Operator) -> Sequence[Shape]:
+    """A result as large as the first input."""
+    return (input_shape(graph, operator, 0),)
+
+
+def broadcast(*shapes: Sequence[int]) -> Shape:
+    """NumPy's rule: shorter ones are filled up with ones in front, an axis of 1 is repeated.
+
+    Raises:
+        ConfigError: They do not fit.
+    """
+    try:
+        return np.broadcast_shapes(*(tuple(shape) for shape in shapes))
+    except ValueError:
+        listed = " and ".join(str(tuple(shape)) for shape in shapes)
+        raise ConfigError(f"sizes {listed} do not fit") from None
 
 
 def follower(graph: Graph, operator: Operator, kind: str) -> Operator | None:

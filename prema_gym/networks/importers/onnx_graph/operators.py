@@ -10,17 +10,38 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from prema_gym.networks.importers.onnx_graph.attention import (
+    attention,
+    attention_sizes,
+    projected_attention,
+    projected_sizes,
+)
+from prema_gym.networks.importers.onnx_graph.contraction import einsum, einsum_sizes
 from prema_gym.networks.importers.onnx_graph.elements import (
     channel_norm,
     elementwise,
     layer_norm,
     resize,
     softmax,
+    spread,
 )
-from prema_gym.networks.importers.onnx_graph.operands import Cost
-from prema_gym.networks.importers.onnx_graph.products import gemm, matmul
-from prema_gym.networks.importers.onnx_graph.sequences import gather, recurrent
-from prema_gym.networks.importers.onnx_graph.windows import conv, conv_transpose, pool, reduce
+from prema_gym.networks.importers.onnx_graph.model import words
+from prema_gym.networks.importers.onnx_graph.operands import Cost, Gives, same
+from prema_gym.networks.importers.onnx_graph.products import gemm, matmul, product_sizes
+from prema_gym.networks.importers.onnx_graph.sequences import (
+    counter_sizes,
+    element_sizes,
+    gather,
+    recurrent,
+    stack_sizes,
+)
+from prema_gym.networks.importers.onnx_graph.windows import (
+    conv,
+    conv_transpose,
+    deform_conv,
+    pool,
+    reduce,
+)
 
 
 class Rider(Enum):
@@ -32,9 +53,13 @@ class Rider(Enum):
     ACTIVATION = auto()
     """Applied while a result drains; on its own it is one op an element."""
 
+    WIDTH = auto()
+    """Another number format, by a scale that is known: as a result is written or read anyway."""
+
 
 NO_RIDERS: frozenset[Rider] = frozenset()
 ALL_RIDERS = frozenset(Rider)
+WIDTH_ONLY = frozenset({Rider.WIDTH})
 
 
 @dataclass(frozen=True)
@@ -47,17 +72,23 @@ class Known:
         rides: What it is to the result it works on, if it can cost nothing there.
         carries: What costs nothing on its own result.
         is_arithmetic: Whether it costs nothing on a single number, such as a scale.
+        gives: Sizes of its results, where ONNX's own inference does not know them.
+        multiplies: Whether it is a product though nothing rides on it.
+        weights: Which of its inputs are weights, if they are constant; empty: all.
     """
 
     cost: Cost | None
     rides: Rider | None = None
     carries: frozenset[Rider] = NO_RIDERS
     is_arithmetic: bool = False
+    gives: Gives | None = None
+    multiplies: bool = False
+    weights: tuple[int, ...] = ()
 
     @property
     def is_product(self) -> bool:
-        """Whether it drains from an accumulator; without its sizes nothing is worth much."""
-        return self.carries == ALL_RIDERS
+        """Whether it is matrix products; without its sizes nothing is worth much."""
+        return self.multiplies or self.carries == ALL_RIDERS
 
 
 def _each(kinds: str, known: Known) -> dict[str, Known]:
@@ -65,7 +96,9 @@ def _each(kinds: str, known: Known) -> dict[str, Known]:
     return dict.fromkeys(kinds.split(), known)
 
 
-_SUM = frozenset({Rider.ACTIVATION})  # the zoo's networks apply it in the pass of a residual sum
+_SUM = frozenset(
+    {Rider.ACTIVATION, Rider.WIDTH}
+)  # the zoo's networks apply it in the pass of a residual sum
 
 OPERATORS: dict[str, Known] = {
     **_each(
@@ -74,44 +107,79 @@ OPERATORS: dict[str, Known] = {
         "Unsqueeze",
         Known(None),
     ),
+    # Into and out of the bodies of loops and branches
+    **_each("prema_gym::State prema_gym::Chosen", Known(None, gives=same)),
+    "prema_gym::Growing": Known(None),
+    "prema_gym::Counter": Known(None, gives=counter_sizes),
+    "prema_gym::Element": Known(None, gives=element_sizes),
+    "prema_gym::Stack": Known(None, gives=stack_sizes),
     # Windows and products
     "Conv": Known(conv, carries=ALL_RIDERS),
     "ConvTranspose": Known(conv_transpose, carries=ALL_RIDERS),
+    "DeformConv": Known(deform_conv, carries=ALL_RIDERS),
     "Gemm": Known(gemm, carries=ALL_RIDERS),
     "MatMul": Known(matmul, carries=ALL_RIDERS),
-    **_each("AveragePool MaxPool", Known(pool)),
+    "com.microsoft::FusedMatMul": Known(matmul, carries=ALL_RIDERS, gives=product_sizes),
+    "Einsum": Known(einsum, carries=ALL_RIDERS, gives=einsum_sizes),
+    **_each("AveragePool LpPool MaxPool", Known(pool)),
     **_each(
-        "ArgMax ArgMin GlobalAveragePool GlobalMaxPool ReduceL1 ReduceL2 ReduceMax ReduceMean "
-        "ReduceMin ReduceProd ReduceSum ReduceSumSquare",
+        "ArgMax ArgMin GlobalAveragePool GlobalLpPool GlobalMaxPool ReduceL1 ReduceL2 ReduceLogSum "
+        "ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare",
         Known(reduce),
     ),
-    # Elements
-    "Add": Known(elementwise, Rider.AFFINE, carries=_SUM, is_arithmetic=True),
-    "Sum": Known(elementwise, carries=_SUM, is_arithmetic=True),
+    # Attention in one operator
     **_each(
-        "DequantizeLinear Div Mul QuantizeLinear Sub",
-        Known(elementwise, Rider.AFFINE, is_arithmetic=True),
+        "Attention com.microsoft::GroupQueryAttention com.microsoft::MultiHeadAttention",
+        Known(attention, carries=ALL_RIDERS, gives=attention_sizes),
     ),
     **_each(
-        "Abs And Ceil Cos DynamicQuantizeLinear Equal Erf Exp Floor Greater GreaterOrEqual Less "
-        "LessOrEqual Log Max Mean Min Mod Neg Not Or Pow Reciprocal Round Sign Sin Sqrt Where Xor",
+        "com.microsoft::Attention com.microsoft::QAttention",
+        Known(projected_attention, carries=ALL_RIDERS, gives=projected_sizes),
+    ),
+    # Elements
+    "Add": Known(elementwise, Rider.AFFINE, carries=_SUM, is_arithmetic=True, gives=spread),
+    "Sum": Known(elementwise, carries=_SUM, is_arithmetic=True, gives=spread),
+    **_each("Div Mul Sub", Known(elementwise, Rider.AFFINE, is_arithmetic=True, gives=spread)),
+    **_each(
+        "DequantizeLinear QuantizeLinear",
+        Known(elementwise, Rider.WIDTH, is_arithmetic=True, gives=same),
+    ),
+    **_each(
+        "Abs Acos Acosh And Asin Asinh Atan Atanh BitShift BitwiseAnd BitwiseNot BitwiseOr "
+        "BitwiseXor Ceil Cos Cosh CumProd CumSum DynamicQuantizeLinear Equal Erf Exp Floor Greater "
+        "GreaterOrEqual IsInf IsNaN Less LessOrEqual Log Max Mean Min Mod Neg Not Or Pow "
+        "Reciprocal Round Sign Sin Sinh Sqrt Tan Where Xor",
         Known(elementwise, is_arithmetic=True),
     ),
     **_each(
-        "Celu Clip Elu Gelu HardSigmoid HardSwish LeakyRelu Mish PRelu Relu Selu Sigmoid Softplus "
-        "Softsign Swish Tanh ThresholdedRelu",
-        Known(elementwise, Rider.ACTIVATION),
+        "Celu Clip Elu Gelu HardSigmoid HardSwish LeakyRelu Mish PRelu Relu Selu Shrink Sigmoid "
+        "Softplus Softsign Swish Tanh ThresholdedRelu",
+        Known(elementwise, Rider.ACTIVATION, gives=same),
     ),
+    **_each("RotaryEmbedding SwiGLU", Known(elementwise, gives=same)),
     **_each("Resize Upsample", Known(resize)),
-    **_each("LogSoftmax Softmax", Known(softmax)),
+    **_each("Hardmax LogSoftmax Softmax", Known(softmax, gives=same)),
     "BatchNormalization": Known(channel_norm, Rider.AFFINE),
     "LRN": Known(channel_norm),
     **_each(
         "GroupNormalization InstanceNormalization LayerNormalization RMSNormalization",
-        Known(layer_norm),
+        Known(layer_norm, gives=same),
     ),
     # Tables and sequences
-    "Gather": Known(gather),
-    **_each("GRU LSTM", Known(recurrent)),
+    "Gather": Known(gather, weights=(0,)),
+    **_each("GRU LSTM RNN", Known(recurrent, multiplies=True, weights=(1, 2, 3))),
 }
 """By kind; an operator that is not here is skipped, and listed as that."""
+
+NO_PRODUCTS = words(
+    "AffineGrid Bernoulli BitCast BlackmanWindow CenterCropPad Col2Im Compress ConcatFromSequence "
+    "DFT Det EyeLike GatherElements GatherND GridSample HammingWindow HannWindow ImageDecoder "
+    "LpNormalization MaxRoiPool MaxUnpool MeanVarianceNormalization MelWeightMatrix Multinomial "
+    "NegativeLogLikelihoodLoss NonMaxSuppression NonZero OneHot Optional OptionalGetElement "
+    "OptionalHasElement RandomNormal RandomNormalLike RandomUniform RandomUniformLike "
+    "RegexFullMatch ReverseSequence RoiAlign STFT Scatter ScatterElements ScatterND SequenceAt "
+    "SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength "
+    "SoftmaxCrossEntropyLoss SplitToSequence StringConcat StringNormalizer StringSplit "
+    "TensorScatter TfIdfVectorizer TopK Trilu Unique"
+)
+"""Operators that are skipped, but whatever they read is not multiplied as matrices."""

@@ -1,6 +1,6 @@
 """What do matrix products cost: with weights, and of two activations?
 
-Source: the operators' definitions, ONNX operator sets 1 to 22.
+Source: the operators' definitions, ONNX operator sets 1 to 23.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from collections.abc import Sequence
 
 from prema_gym.errors import ConfigError
 from prema_gym.networks.importers.onnx_graph.layers import Product
-from prema_gym.networks.importers.onnx_graph.model import Graph, Operator
+from prema_gym.networks.importers.onnx_graph.model import Graph, Operator, Shape
 from prema_gym.networks.importers.onnx_graph.operands import (
     Layers,
+    UnsupportedError,
     agreed,
+    broadcast,
     follower,
     input_shape,
     integer,
@@ -32,6 +34,8 @@ def gemm(graph: Graph, operator: Operator, name: str) -> Layers:
         inner, n = n, inner
     if k != inner:
         raise ConfigError(f"a product of {m} × {k} and {inner} × {n} does not exist")
+    if k == 0:
+        return ()
     if operator.inputs[1] not in graph.constants:
         return agreed(graph, operator, Product(name, rows=m, depth=k, columns=n))
     layer = Linear(name, Tensor((m, k)), out_features=n, bias=operator.has_input(2))
@@ -40,13 +44,15 @@ def gemm(graph: Graph, operator: Operator, name: str) -> Layers:
 
 def matmul(graph: Graph, operator: Operator, name: str) -> Layers:
     """NumPy's rules: a vector is a row or a column, leading axes are broadcast."""
-    left, right = (input_shape(graph, operator, index, least=1) for index in (0, 1))
+    left, right = _matrices(graph, operator)
     *left_batch, m, k = left if len(left) > 1 else (1, *left)
     *right_batch, inner, n = right if len(right) > 1 else (*right, 1)
     if k != inner:
         raise ConfigError(f"a product of {left} and {right} does not exist")
+    if k == 0:
+        return ()
     if right_batch:
-        count = math.prod(_broadcast(left_batch, right_batch))
+        count = math.prod(broadcast(left_batch, right_batch))
         return agreed(graph, operator, Product(name, rows=m, depth=k, columns=n, count=count))
     rows = math.prod(left_batch) * m  # one right operand for all: they stream through together
     if operator.inputs[1] not in graph.constants:
@@ -57,8 +63,22 @@ def matmul(graph: Graph, operator: Operator, name: str) -> Layers:
     return agreed(graph, operator, layer)
 
 
-def _broadcast(left: Sequence[int], right: Sequence[int]) -> list[int]:
-    """Leading axes of both operands, the shorter one filled up with ones in front."""
-    length = max(len(left), len(right))
-    left, right = ([1] * (length - len(axes)) + list(axes) for axes in (left, right))
-    return [max(pair) for pair in zip(left, right, strict=True)]
+def product_sizes(graph: Graph, operator: Operator) -> Sequence[Shape]:
+    """The result of a matrix product whose operands may be transposed."""
+    left, right = _matrices(graph, operator)
+    if len(left) < 2 or len(right) < 2:
+        raise UnsupportedError(f"{operator.kind} (of vectors)")
+    return ((*broadcast(left[:-2], right[:-2]), left[-2], right[-1]),)
+
+
+def _matrices(graph: Graph, operator: Operator) -> list[Shape]:
+    """Sizes of both operands as they are multiplied, each perhaps transposed before."""
+    found = []
+    for index, side in enumerate("AB"):
+        shape = input_shape(graph, operator, index, least=1)
+        if integer(operator, f"transBatch{side}", 0):
+            raise UnsupportedError(f"{operator.kind} (transBatch{side})")
+        if integer(operator, f"trans{side}", 0) and len(shape) > 1:
+            shape = (*shape[:-2], shape[-1], shape[-2])
+        found.append(shape)
+    return found

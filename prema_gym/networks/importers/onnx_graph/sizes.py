@@ -2,8 +2,9 @@
 
 Where a batch was open, exporters write sizes as operators of their own: read a shape, pick some of
 it, multiply, reshape. ONNX's inference follows the simplest of them. The others are run here, with
-ONNX's reference implementation, and put into the graph as constants until no more become known.
-Only short lists are worked out, never weights.
+ONNX's reference implementation, and put into the graph as constants until no more become known;
+what stands behind a branch or in a loop then joins them. Only short lists are worked out, never
+weights.
 """
 
 from __future__ import annotations
@@ -13,85 +14,105 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prema_gym.errors import ConfigError
+from prema_gym.networks.importers.onnx_graph import control
+from prema_gym.networks.importers.onnx_graph.model import SHAPE_READERS, Graph, Shape
+from prema_gym.networks.importers.onnx_graph.operands import UnsupportedError
+from prema_gym.networks.importers.onnx_graph.operators import OPERATORS
+from prema_gym.networks.importers.onnx_graph.protos import (
+    MOST_ELEMENTS,
+    declare,
+    is_short,
+    kind_of,
+    known_sizes,
+    operator_of,
+)
+from prema_gym.networks.importers.onnx_graph.spelling import spell_out
+
 if TYPE_CHECKING:
-    from onnx import GraphProto, ModelProto, NodeProto, TensorProto, TypeProto
-
-Shape = tuple[int, ...]
-"""Sizes of a tensor as the file has them, batch axis included."""
-
-# A list of sizes is as long as a tensor has axes; twice that for padding.
-_MOST_ELEMENTS = 64
-
-SHAPE_READERS = frozenset({"Shape", "Size"})
-"""Operators whose results depend on shapes alone, known before the network runs."""
+    from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 # Results no longer than all operands together.
 _SHORT = frozenset(
     (
-        "Abs Add And Cast Ceil Concat Constant Div Equal Floor Gather Greater Identity Less Max "
-        "Min Mod Mul Neg Not Or ReduceMax ReduceMin ReduceProd ReduceSum Reshape Slice Split Sqrt "
-        "Squeeze Sub Transpose Unsqueeze Where " + " ".join(SHAPE_READERS)
+        "Abs Add And Cast Ceil Concat Constant Div Equal Floor Gather Greater GreaterOrEqual "
+        "Identity Less LessOrEqual Max Min Mod Mul Neg Not Or ReduceMax ReduceMin ReduceProd "
+        "ReduceSum Reshape Slice Split Sqrt Squeeze Sub Transpose Unsqueeze Where Xor "
+        + " ".join(SHAPE_READERS)
     ).split()
 )
 # Results that may be of any length, so run only if that is known.
 _LONG = frozenset({"ConstantOfShape", "Expand", "Range", "Tile"})
 
 
-def infer(model: ModelProto) -> ModelProto:
-    """The model with every size that can be told before it runs.
+def settle_sizes(model: ModelProto, weigh: control.Weigh) -> tuple[ModelProto, list[str], int]:
+    """The model with every size that can be told before it runs, its branches and loops entered.
+
+    Args:
+        model: A model without functions.
+        weigh: What operators cost, to compare branches.
+
+    Returns:
+        The model, notes on what was assumed, and how many products were quantised.
 
     Raises:
         onnx.shape_inference.InferenceError: The sizes contradict each other.
     """
-    from onnx import inliner
     from onnx.shape_inference import infer_shapes
 
-    _drop_weights(model.graph)
-    if model.functions:  # operators that the file itself defines
-        model = inliner.inline_local_functions(model)
-    model = infer_shapes(model, data_prop=True)
-    while _has_open_results(model.graph) and _fold(model):
+    notes: list[str] = []
+    quantised = spell_out(model.graph)
+    while True:
         model = infer_shapes(model, data_prop=True)
-    return model
+        values: dict[str, np.ndarray] = {}
+        while _is_open(model.graph):
+            folded, values = _fold(model)
+            if not folded and not _give(model.graph):
+                break
+            model = infer_shapes(model, data_prop=True)
+        if not control.has_control(model.graph):
+            return model, notes, quantised
+        found = control.enter(model.graph, values, weigh, force=False)
+        if found is None:
+            found = control.enter(model.graph, values, weigh, force=True)
+        if found is None:
+            return model, notes, quantised
+        notes += found
+        quantised += spell_out(model.graph)
 
 
-def known_sizes(graph: GraphProto) -> dict[str, Shape]:
-    """Sizes of every tensor whose sizes are all known, stored ones included."""
-    found = {
-        value.name: shape
-        for value in (*graph.input, *graph.value_info, *graph.output)
-        if (shape := _known_shape(value.type)) is not None
-    }
-    return found | {weight.name: tuple(weight.dims) for weight in graph.initializer}
-
-
-def _known_shape(kind: TypeProto) -> Shape | None:
-    """The sizes of a tensor type, None if one of them is open (or 0: nothing would be computed)."""
-    if not kind.tensor_type.HasField("shape"):
-        return None
-    sizes = tuple(dim.dim_value for dim in kind.tensor_type.shape.dim)  # 0 where it is open
-    return sizes if all(size > 0 for size in sizes) else None
-
-
-def _is_short(weight: TensorProto) -> bool:
-    return bool(math.prod(weight.dims) <= _MOST_ELEMENTS)
-
-
-def _drop_weights(graph: GraphProto) -> None:
-    """Long tensors keep their sizes only, so that large files are not copied again and again."""
-    for weight in graph.initializer:
-        if not _is_short(weight):
-            weight.ClearField("raw_data")
-            weight.ClearField("float_data")
-
-
-def _has_open_results(graph: GraphProto) -> bool:
+def _is_open(graph: GraphProto) -> bool:
     known = known_sizes(graph)
-    return any(name and name not in known for node in graph.node for name in node.output)
+    open_results = (name and name not in known for node in graph.node for name in node.output)
+    return control.has_control(graph) or any(open_results)
 
 
-def _fold(model: ModelProto) -> int:
-    """Turn operators whose results are known now into constants; returns how many."""
+def _give(graph: GraphProto) -> int:
+    """Write down the sizes of results that we know and ONNX does not; returns how many."""
+    shapes = known_sizes(graph)
+    given: dict[str, Shape] = {}
+    for node in graph.node:
+        known = OPERATORS.get(kind_of(node))
+        if known is None or known.gives is None or all(n in shapes for n in node.output if n):
+            continue
+        operator = operator_of(node)
+        try:
+            found = known.gives(Graph((operator,), shapes, frozenset()), operator)
+        except (ConfigError, UnsupportedError):
+            continue  # its price says what is wrong
+        new = {n: s for n, s in zip(node.output, found, strict=False) if n and n not in shapes}
+        given |= new
+        shapes |= new
+    declare(graph, given)
+    return len(given)
+
+
+def _fold(model: ModelProto) -> tuple[int, dict[str, np.ndarray]]:
+    """Turn operators whose results are known now into constants.
+
+    Returns:
+        How many, and what is known of short tensors.
+    """
     from onnx import helper, numpy_helper
 
     graph, sizes, folded = model.graph, known_sizes(model.graph), 0
@@ -99,7 +120,7 @@ def _fold(model: ModelProto) -> int:
     values = {name: value for name, value in stored.items() if value is not None}
     for node in graph.node:
         value = _run(model, node, values, sizes)
-        if value is not None and value.size <= _MOST_ELEMENTS:
+        if value is not None and value.size <= MOST_ELEMENTS:
             values[node.output[0]] = value
             if node.op_type != "Constant":
                 tensor = numpy_helper.from_array(value)
@@ -107,14 +128,14 @@ def _fold(model: ModelProto) -> int:
                     helper.make_node("Constant", [], node.output, name=node.name, value=tensor)
                 )
                 folded += 1
-    return folded
+    return folded, values
 
 
 def _value(weight: TensorProto) -> np.ndarray | None:
     """A short stored tensor; None for another, or one whose data are not in the file."""
     from onnx import TensorProto, numpy_helper
 
-    if not _is_short(weight) or weight.data_location == TensorProto.EXTERNAL:
+    if not is_short(weight) or weight.data_location == TensorProto.EXTERNAL:
         return None
     try:
         return np.asarray(numpy_helper.to_array(weight))
@@ -133,15 +154,18 @@ def _run(
         return None
     if node.op_type in SHAPE_READERS and sizes.keys() >= set(node.input):
         # All that is read of it is its shape, so it need not be stored.
-        operands = {name: np.broadcast_to(np.float32(0), sizes[name]) for name in node.input}
+        try:
+            operands = {name: np.broadcast_to(np.float32(0), sizes[name]) for name in node.input}
+        except ValueError:
+            return None  # more elements than can be counted
     elif all(name in values for name in node.input if name):
         operands = {name: values[name] for name in node.input if name}
     else:
         return None
-    length = math.prod(sizes.get(node.output[0], (_MOST_ELEMENTS + 1,)))
-    if node.op_type not in _SHORT and not (node.op_type in _LONG and length <= _MOST_ELEMENTS):
+    length = math.prod(sizes.get(node.output[0], (MOST_ELEMENTS + 1,)))
+    if node.op_type not in _SHORT and not (node.op_type in _LONG and length <= MOST_ELEMENTS):
         return None
-    if any(not _is_short(attribute.t) for attribute in node.attribute):
+    if any(not is_short(attribute.t) for attribute in node.attribute):
         return None
     return _evaluate(model, node, operands)
 

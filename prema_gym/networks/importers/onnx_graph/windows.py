@@ -1,6 +1,6 @@
 """What do the operators cost that slide a window over a map: convolutions, pools, reductions?
 
-Source: the operators' definitions, ONNX operator sets 1 to 22.
+Source: the operators' definitions, ONNX operator sets 1 to 23.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from prema_gym.checks import one_of
 from prema_gym.errors import ConfigError
 from prema_gym.networks.convolution import Conv2d, Pool2d
+from prema_gym.networks.importers.onnx_graph.layers import Lowered, Pass
 from prema_gym.networks.importers.onnx_graph.model import Graph, Operator
 from prema_gym.networks.importers.onnx_graph.operands import (
     Layers,
-    UnsupportedError,
     agreed,
     follower,
     for_items,
@@ -24,7 +24,7 @@ from prema_gym.networks.importers.onnx_graph.operands import (
     integers,
     output_elements,
 )
-from prema_gym.networks.layers import Linear
+from prema_gym.networks.layers import Layer, Linear
 from prema_gym.networks.pointwise import Elementwise
 from prema_gym.networks.tensor import Tensor
 
@@ -42,10 +42,8 @@ class _Window:
     padding: tuple[int, int, int, int]
 
 
-def _pair(operator: Operator, values: Sequence[int], missing: int) -> tuple[int, int]:
+def _pair(values: Sequence[int], missing: int) -> tuple[int, int]:
     """Sizes of one or two axes as (height, width)."""
-    if len(values) not in (1, 2):
-        raise UnsupportedError(f"{operator.kind} (over {len(values)} axes)")
     height, width = (missing, *values)[-2:]
     return height, width
 
@@ -61,12 +59,12 @@ def _window(operator: Operator, size: Sequence[int], kernel: Sequence[int]) -> _
     else:
         spans = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
         pads = _automatic_pads(mode, size, spans, stride)
-    before, after = _pair(operator, pads[:axes], 0), _pair(operator, pads[axes:], 0)
+    before, after = _pair(pads[:axes], 0), _pair(pads[axes:], 0)
     return _Window(
-        size=_pair(operator, size, 1),
-        kernel=_pair(operator, kernel, 1),
-        stride=_pair(operator, stride, 1),
-        dilation=_pair(operator, dilation, 1),
+        size=_pair(size, 1),
+        kernel=_pair(kernel, 1),
+        stride=_pair(stride, 1),
+        dilation=_pair(dilation, 1),
         padding=(*before, *after),
     )
 
@@ -95,6 +93,8 @@ def conv(graph: Graph, operator: Operator, name: str) -> Layers:
         raise ConfigError(
             f"filters of {per_group} channels in {groups} groups do not fit {channels} channels"
         )
+    if len(size) > 2:
+        return (_lowered(graph, operator, name),)
     window = _window(operator, size, kernel)
     layer = Conv2d(
         name,
@@ -111,26 +111,74 @@ def conv(graph: Graph, operator: Operator, name: str) -> Layers:
     return agreed(graph, operator, for_items(layer, batch))
 
 
+def _lowered(graph: Graph, operator: Operator, name: str) -> Lowered:
+    """A convolution over any number of axes, its places those of the result."""
+    x = input_shape(graph, operator, 0, least=3)
+    filters, per_group, *kernel = input_shape(graph, operator, 1, least=len(x), most=len(x))
+    groups = integer(operator, "group", 1)
+    if groups < 1 or per_group * groups != x[1] or filters % groups:
+        raise ConfigError(
+            f"{filters} filters of {per_group} channels in {groups} groups do not fit {x[1]} "
+            "channels"
+        )
+    places = output_elements(graph, operator)
+    if places % filters:
+        raise ConfigError(f"{filters} filters cannot give {places} elements")
+    has_bias = operator.has_input(3 if operator.kind == "DeformConv" else 2)
+    return Lowered(
+        name,
+        Tensor((math.prod(x),)),
+        rows=places // filters,
+        depth=math.prod(kernel) * per_group,
+        columns=filters // groups,
+        groups=groups,
+        channels=per_group,
+        bias=filters * has_bias,
+    )
+
+
+def deform_conv(graph: Graph, operator: Operator, name: str) -> Layers:
+    """Taps are read between four pixels each, then convolved."""
+    layer = _lowered(graph, operator, name)
+    taps = layer.rows * layer.depth * layer.groups
+    read = Pass(f"{name}/taps", Tensor((4 * taps,)), results=taps, steps=4)
+    return read, layer
+
+
 def conv_transpose(graph: Graph, operator: Operator, name: str) -> Layers:
     """Each pixel times all taps, then the taps that overlap are added up."""
     batch, channels, *size = x = input_shape(graph, operator, 0, least=3)
     _, filters, *kernel = input_shape(graph, operator, 1, least=len(x), most=len(x))
-    if integer(operator, "group", 1) != 1:
-        raise UnsupportedError("ConvTranspose (in groups)")
+    groups = integer(operator, "group", 1)
+    if groups < 1 or channels % groups:
+        raise ConfigError(f"group must divide the {channels} channels, got {groups}")
     pixels, width = batch * math.prod(size), filters * math.prod(kernel)
-    taps = Linear(name, Tensor((pixels, channels)), out_features=width, bias=False)
+    layer: Layer = Linear(name, Tensor((pixels, channels)), out_features=width, bias=False)
+    if groups > 1:
+        layer = Lowered(
+            name,
+            Tensor((pixels * channels,)),
+            rows=pixels,
+            depth=channels // groups,
+            columns=width,
+            groups=groups,
+            channels=channels // groups,
+        )
     stride = integers(operator, "strides", len(size), 1)
     if all(step >= taps_along for step, taps_along in zip(stride, kernel, strict=True)):
-        return (taps,)
-    return taps, Elementwise(f"{name}/sum", (Tensor((pixels * width,)),))
+        return (layer,)
+    return layer, Elementwise(f"{name}/sum", (Tensor((pixels * width * groups,)),))
 
 
 def pool(graph: Graph, operator: Operator, name: str) -> Layers:
     """A window for each channel."""
-    batch, channels, *size = input_shape(graph, operator, 0, least=3)
-    window = _window(operator, size, integers(operator, "kernel_shape", len(size)))
-    if window.dilation != (1, 1):
-        raise UnsupportedError(f"{operator.kind} (dilated)")
+    batch, channels, *size = x = input_shape(graph, operator, 0, least=3)
+    kernel = integers(operator, "kernel_shape", len(size))
+    dilation = integers(operator, "dilations", len(size), 1)
+    if len(size) > 2 or any(step != 1 for step in dilation):
+        results = output_elements(graph, operator)
+        return (Pass(name, Tensor((math.prod(x),)), results=results, steps=math.prod(kernel)),)
+    window = _window(operator, size, kernel)
     layer = Pool2d(
         name,
         Tensor((batch * channels, *window.size)),
