@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from prema_gym.errors import ConfigError
 from prema_gym.networks.importers.onnx_graph.model import Operator, Shape
 
 if TYPE_CHECKING:
@@ -99,9 +100,17 @@ def attribute_int(node: NodeProto, name: str, default: int) -> int:
 
 
 def stored_sizes(graph: GraphProto) -> dict[str, Shape]:
-    """Sizes of the stored tensors, sparse ones included."""
+    """Sizes of the stored tensors, sparse ones included.
+
+    Raises:
+        ConfigError: One is negative.
+    """
     found = {weight.name: tuple(weight.dims) for weight in graph.initializer}
-    return found | {one.values.name: tuple(one.dims) for one in graph.sparse_initializer}
+    found |= {one.values.name: tuple(one.dims) for one in graph.sparse_initializer}
+    for name, shape in found.items():
+        if any(size < 0 for size in shape):
+            raise ConfigError(f"stored tensor {name!r} has sizes {list(shape)}")
+    return found
 
 
 def known_sizes(graph: GraphProto) -> dict[str, Shape]:

@@ -41,6 +41,8 @@ _SHORT = frozenset(
         + " ".join(SHAPE_READERS)
     ).split()
 )
+_MOST_SIZE = 2**63 - 1  # that a file can hold
+
 # Results that may be of any length, so run only if that is known.
 _LONG = frozenset({"ConstantOfShape", "Expand", "Range", "Tile"})
 
@@ -100,7 +102,11 @@ def _give(graph: GraphProto) -> int:
             found = known.gives(Graph((operator,), shapes, frozenset()), operator)
         except (ConfigError, UnsupportedError):
             continue  # its price says what is wrong
-        new = {n: s for n, s in zip(node.output, found, strict=False) if n and n not in shapes}
+        new = {
+            name: shape
+            for name, shape in zip(node.output, found, strict=False)
+            if name and name not in shapes and all(0 <= size <= _MOST_SIZE for size in shape)
+        }
         given |= new
         shapes |= new
     declare(graph, given)
