@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from prema_gym.errors import ConfigError
@@ -27,6 +28,27 @@ _STEPS, _DOUBT = "prema_gym.steps", "prema_gym.doubt"
 
 MOST_ELEMENTS = 64
 """Longest tensor whose values are looked at: a list of sizes has as many as a tensor has axes."""
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """Within it, what the package ``onnx`` finds wrong with a file is an error of ours."""
+    from google.protobuf.message import DecodeError, EncodeError
+    from onnx import checker, shape_inference
+
+    theirs = (
+        shape_inference.InferenceError,
+        checker.ValidationError,
+        DecodeError,
+        EncodeError,
+        RuntimeError,
+        ValueError,  # UnicodeError among them
+    )
+    try:
+        yield
+    except theirs as error:
+        reason = " ".join(str(error).split())[:300]
+        raise ConfigError(f"ONNX cannot infer its shapes: {reason}") from error
 
 
 def kind_of(node: NodeProto) -> str:

@@ -26,6 +26,7 @@ from prema_gym.networks.importers.onnx_graph.protos import (
     kind_of,
     known_sizes,
     operator_of,
+    understood,
 )
 from prema_gym.networks.importers.onnx_graph.spelling import spell_out
 
@@ -58,20 +59,18 @@ def settle_sizes(model: ModelProto, weigh: control.Weigh) -> tuple[ModelProto, l
         The model, notes on what was assumed, and how many products were quantised.
 
     Raises:
-        onnx.shape_inference.InferenceError: The sizes contradict each other.
+        ConfigError: The sizes contradict each other.
     """
-    from onnx.shape_inference import infer_shapes
-
     notes: list[str] = []
     quantised = spell_out(model.graph)
     while True:
-        model = infer_shapes(model, data_prop=True)
+        model = _inferred(model)
         values: dict[str, np.ndarray] = {}
         while _is_open(model.graph):
             folded, values = _fold(model)
             if not folded and not _give(model.graph):
                 break
-            model = infer_shapes(model, data_prop=True)
+            model = _inferred(model)
         if not control.has_control(model.graph):
             return model, notes, quantised
         found = control.enter(model.graph, values, weigh, force=False)
@@ -81,6 +80,14 @@ def settle_sizes(model: ModelProto, weigh: control.Weigh) -> tuple[ModelProto, l
             return model, notes, quantised
         notes += found
         quantised += spell_out(model.graph)
+
+
+def _inferred(model: ModelProto) -> ModelProto:
+    """The model with the sizes that ONNX's own inference finds."""
+    from onnx.shape_inference import infer_shapes
+
+    with understood():
+        return infer_shapes(model, data_prop=True)
 
 
 def _is_open(graph: GraphProto) -> bool:
