@@ -10,6 +10,7 @@ file that took more than ten seconds or one gigabyte.
 from __future__ import annotations
 
 import resource
+import signal
 import sys
 import tempfile
 import time
@@ -25,6 +26,9 @@ from tests.networks.mutated import originals, write
 
 MOST_SECONDS = 10.0
 MOST_BYTES = 2**30
+MOST_WAIT = 60
+"""After so many seconds a file is given up, and its process with it."""
+
 _CHUNK = 100
 
 
@@ -47,6 +51,7 @@ def read_chunk(first: int, number: int) -> list[tuple[int, str, float, int]]:
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(first, first + number):
+            signal.alarm(MOST_WAIT)  # which ends the process
             outcome, seconds = read_one(seed, write(seed, files, Path(folder)))
             memory = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             found.append((seed, outcome, seconds, memory))

@@ -127,3 +127,15 @@ def test_long_weights_are_not_kept(tmp_path: Path) -> None:
     path = write_graph(tmp_path / "g.onnx", nodes, {"x": (1, 10, 32)}, stored=[w])
     assert read_network(path).network.macs() == 1600
     assert load.load(str(path), {}, lambda _: 0).shapes["w"] == (32, 5)
+
+
+def test_sizes_that_no_tensor_has_are_refused_at_once(tmp_path: Path) -> None:
+    """Found by changing files at random: what we know of a result was written again and again."""
+    nodes = [node("Einsum", "x w", "y", equation="bsd,dhk->bhsk")]
+    for size, message in ((-(2**63), "stored tensor 'w' has sizes"), (2**62, "")):
+        path = write_graph(tmp_path / "g.onnx", nodes, {"x": (1, 4, 8)}, {"w": (8, size, 4)})
+        if message:
+            with pytest.raises(ConfigError, match=message):
+                read_network(path)
+        else:
+            assert read_network(path).network.macs() == 4 * 8 * size * 4

@@ -21,6 +21,7 @@ from prema_gym.networks.importers.onnx_graph.protos import (
     known_sizes,
     operator_of,
     stored_sizes,
+    understood,
 )
 from prema_gym.networks.importers.onnx_graph.sizes import settle_sizes
 
@@ -58,7 +59,7 @@ def load(path: str, dims: Mapping[str, int], price: Price) -> Graph:
     with located(path):
         notes = settle_inputs(model.graph, dims)
         hints = _hints(notes, model.graph)
-        with explained(hints), _understood():
+        with explained(hints):
             return replace(_settled(model, notes, price), hints=hints)
 
 
@@ -80,28 +81,6 @@ def explained(hints: Sequence[str]) -> Iterator[None]:
         raise ConfigError(f"{error} ({'; '.join(hints)})") from error
 
 
-@contextmanager
-def _understood() -> Iterator[None]:
-    """Within it, what the package ``onnx`` finds wrong with a file is an error of ours."""
-    from google.protobuf.message import EncodeError
-    from onnx import checker, shape_inference
-
-    theirs = (
-        shape_inference.InferenceError,
-        checker.ValidationError,
-        EncodeError,
-        IndexError,
-        RuntimeError,
-        TypeError,
-        UnicodeError,
-    )
-    try:
-        yield
-    except theirs as error:
-        reason = " ".join(str(error).split())[:300]
-        raise ConfigError(f"ONNX cannot infer its shapes: {reason}") from error
-
-
 def _settled(model: ModelProto, notes: Sequence[str], price: Price) -> Graph:
     """A model as plain data, all that is known of its sizes worked out."""
     from onnx import inliner
@@ -113,7 +92,8 @@ def _settled(model: ModelProto, notes: Sequence[str], price: Price) -> Graph:
     drop_weights(model.graph)
     if model.functions:  # operators that the file itself defines
         _check_functions(model)
-        model = inliner.inline_local_functions(model)
+        with understood():
+            model = inliner.inline_local_functions(model)
 
     weighed: dict[bytes, tuple[int, tuple[Shape | None, ...]]] = {}
 

@@ -109,7 +109,7 @@ class Graph:
         """Which stored tensor each constant one is, where it was only moved or put differently."""
         found = {name: name for name in self.constants}
         for operator in self.operators:
-            if operator.kind in MOVERS and operator.has_input(0):
+            if operator.kind in MOVERS and operator.has_input(0) and operator.outputs:
                 source = found.get(operator.inputs[0])
                 if source is not None and operator.outputs[0] in found:
                     found[operator.outputs[0]] = source

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from prema_gym.errors import ConfigError
 from prema_gym.networks.importers.onnx_graph.model import Operator, Shape
 
 if TYPE_CHECKING:
@@ -26,6 +28,27 @@ _STEPS, _DOUBT = "prema_gym.steps", "prema_gym.doubt"
 
 MOST_ELEMENTS = 64
 """Longest tensor whose values are looked at: a list of sizes has as many as a tensor has axes."""
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """Within it, what the package ``onnx`` finds wrong with a file is an error of ours."""
+    from google.protobuf.message import DecodeError, EncodeError
+    from onnx import checker, shape_inference
+
+    theirs = (
+        shape_inference.InferenceError,
+        checker.ValidationError,
+        DecodeError,
+        EncodeError,
+        RuntimeError,
+        ValueError,  # UnicodeError among them
+    )
+    try:
+        yield
+    except theirs as error:
+        reason = " ".join(str(error).split())[:300]
+        raise ConfigError(f"ONNX cannot infer its shapes: {reason}") from error
 
 
 def kind_of(node: NodeProto) -> str:
@@ -99,9 +122,17 @@ def attribute_int(node: NodeProto, name: str, default: int) -> int:
 
 
 def stored_sizes(graph: GraphProto) -> dict[str, Shape]:
-    """Sizes of the stored tensors, sparse ones included."""
+    """Sizes of the stored tensors, sparse ones included.
+
+    Raises:
+        ConfigError: One is negative.
+    """
     found = {weight.name: tuple(weight.dims) for weight in graph.initializer}
-    return found | {one.values.name: tuple(one.dims) for one in graph.sparse_initializer}
+    found |= {one.values.name: tuple(one.dims) for one in graph.sparse_initializer}
+    for name, shape in found.items():
+        if any(size < 0 for size in shape):
+            raise ConfigError(f"stored tensor {name!r} has sizes {list(shape)}")
+    return found
 
 
 def known_sizes(graph: GraphProto) -> dict[str, Shape]:

@@ -26,6 +26,7 @@ from prema_gym.networks.importers.onnx_graph.protos import (
     kind_of,
     known_sizes,
     operator_of,
+    understood,
 )
 from prema_gym.networks.importers.onnx_graph.spelling import spell_out
 
@@ -41,6 +42,8 @@ _SHORT = frozenset(
         + " ".join(SHAPE_READERS)
     ).split()
 )
+_MOST_SIZE = 2**63 - 1  # that a file can hold
+
 # Results that may be of any length, so run only if that is known.
 _LONG = frozenset({"ConstantOfShape", "Expand", "Range", "Tile"})
 
@@ -56,20 +59,18 @@ def settle_sizes(model: ModelProto, weigh: control.Weigh) -> tuple[ModelProto, l
         The model, notes on what was assumed, and how many products were quantised.
 
     Raises:
-        onnx.shape_inference.InferenceError: The sizes contradict each other.
+        ConfigError: The sizes contradict each other.
     """
-    from onnx.shape_inference import infer_shapes
-
     notes: list[str] = []
     quantised = spell_out(model.graph)
     while True:
-        model = infer_shapes(model, data_prop=True)
+        model = _inferred(model)
         values: dict[str, np.ndarray] = {}
         while _is_open(model.graph):
             folded, values = _fold(model)
             if not folded and not _give(model.graph):
                 break
-            model = infer_shapes(model, data_prop=True)
+            model = _inferred(model)
         if not control.has_control(model.graph):
             return model, notes, quantised
         found = control.enter(model.graph, values, weigh, force=False)
@@ -79,6 +80,14 @@ def settle_sizes(model: ModelProto, weigh: control.Weigh) -> tuple[ModelProto, l
             return model, notes, quantised
         notes += found
         quantised += spell_out(model.graph)
+
+
+def _inferred(model: ModelProto) -> ModelProto:
+    """The model with the sizes that ONNX's own inference finds."""
+    from onnx.shape_inference import infer_shapes
+
+    with understood():
+        return infer_shapes(model, data_prop=True)
 
 
 def _is_open(graph: GraphProto) -> bool:
@@ -100,7 +109,11 @@ def _give(graph: GraphProto) -> int:
             found = known.gives(Graph((operator,), shapes, frozenset()), operator)
         except (ConfigError, UnsupportedError):
             continue  # its price says what is wrong
-        new = {n: s for n, s in zip(node.output, found, strict=False) if n and n not in shapes}
+        new = {
+            name: shape
+            for name, shape in zip(node.output, found, strict=False)
+            if name and name not in shapes and all(0 <= size <= _MOST_SIZE for size in shape)
+        }
         given |= new
         shapes |= new
     declare(graph, given)

@@ -82,6 +82,8 @@ def _parts(graph: GraphProto, node: NodeProto) -> list[NodeProto]:
     """The operators that do the work of one, the one itself if it has no other name."""
     kind = kind_of(node)
     other = _QUANTISED.get(kind) or _RENAMED.get(kind)
+    if not node.output:
+        return [node]  # of which nothing is ever read
     if other is not None:
         inputs = [node.input[at] for at in other[1] if at < len(node.input)]
         found = list(_in_layout(_plain(node, other[0], inputs), kind))
