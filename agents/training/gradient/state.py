@@ -66,6 +66,8 @@ def unpack(state: bytes, path: Path) -> dict[str, Any]:
     """
     try:
         unpacked = dict(unpickle(state))
+        if "copies" in unpacked["episodes"]:  # what an older version called them
+            raise AttributeError("its environments are kept in another form")
         unpacked["episodes"]["environments"]
         return unpacked
     except (ImportError, AttributeError) as error:
