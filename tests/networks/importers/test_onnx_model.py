@@ -164,3 +164,11 @@ def test_a_file_of_old_whose_stored_tensors_are_no_inputs(tmp_path: Path) -> Non
     model.ir_version = 3
     path.write_bytes(model.SerializeToString())
     assert read_network(path).network.macs() == MACS
+
+
+def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    """Where it has to be written; elsewhere it is a name like others."""
+    fused = node("FusedGemm", "x w", "result", domain="com.microsoft", activation="Relu")
+    path = write_graph(tmp_path / "g.onnx", [fused], {"x": (1, 4)}, {"w": (4, 2)})
+    path.write_bytes(path.read_bytes().replace(b"result", b"\xfdesult"))
+    assert failure(path) == ": ONNX files hold names in UTF-8; one of these is not"

@@ -57,10 +57,13 @@ def load(path: str, dims: Mapping[str, int], price: Price) -> Graph:
     except DecodeError as error:
         raise ConfigError(f"{path!r} is not an ONNX file") from error
     with located(path):
-        notes = settle_inputs(model.graph, dims)
-        hints = _hints(notes, model.graph)
-        with explained(hints):
-            return replace(_settled(model, notes, price), hints=hints)
+        try:
+            notes = settle_inputs(model.graph, dims)
+            hints = _hints(notes, model.graph)
+            with explained(hints):
+                return replace(_settled(model, notes, price), hints=hints)
+        except UnicodeDecodeError as error:  # wherever a name is first looked at
+            raise ConfigError("ONNX files hold names in UTF-8; one of these is not") from error
 
 
 def _hints(notes: Sequence[str], graph: GraphProto) -> tuple[str, ...]:
