@@ -5,24 +5,26 @@ A base for whatever holds records: the simulator itself, or rows copied from one
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.simulator.state import ASKING, DONE, TRUNCATED
 
 
-class Readings:
+class Readings(ABC):
     """B simulations of at most N tasks, seen through their records."""
 
     @property
+    @abstractmethod
     def tasks(self) -> NDArray[np.void]:
         """Task records (B, N) (``state.TASK_DTYPE``); rows past ``num_tasks`` are meaningless."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def env(self) -> NDArray[np.void]:
         """Clock and counters, one record an environment (``state.ENV_DTYPE``)."""
-        raise NotImplementedError
 
     @property
     def asking(self) -> NDArray[np.bool_]:
