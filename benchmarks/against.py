@@ -94,8 +94,8 @@ IMPORT = "import time; t = time.perf_counter(); import prema_gym; print(time.per
 STEPS = """
 import sys, time
 import gymnasium, numpy as np
-copies = int(sys.argv[1])
-env = gymnasium.make_vec("prema_gym:PremaNPU-v0", copies, vectorization_mode="vector_entry_point",
+num_envs = int(sys.argv[1])
+env = gymnasium.make_vec("prema_gym:PremaNPU-v0", num_envs, vectorization_mode="vector_entry_point",
     slots=8)
 _, info = env.reset(seed=0)
 rng = np.random.default_rng(0)
@@ -107,7 +107,7 @@ for step in range(700 + 300):
     _, _, _, _, info = env.step(actions)
     if step >= 700:
         spent += time.perf_counter() - start
-        steps += copies
+        steps += num_envs
 print(spent / steps)
 """
 

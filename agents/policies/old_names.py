@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 _POLICIES = "prema_gym.agents.training.gradient.policies"
 
-MOVED: dict[tuple[str, str], str] = {
+OLD_NAMES: dict[tuple[str, str], str] = {
     ("agents.es", "Normals"): "prema_gym.agents.training.evolution.search:Normals",
     ("agents.gradient", "Linear"): "prema_gym.agents.training.gradient.model:Linear",
     **{
@@ -31,8 +31,8 @@ MOVED: dict[tuple[str, str], str] = {
 
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 - as pickle's own
-        if (module, name) in MOVED:
-            return resolve_name(MOVED[module, name])
+        if (module, name) in OLD_NAMES:
+            return resolve_name(OLD_NAMES[module, name])
         return super().find_class(module, name)
 
 
@@ -54,7 +54,7 @@ def moved_objects(file: Path | BinaryIO) -> dict[str, Any]:
         for name, entry in entries.items()
         if isinstance(entry, dict) and ":serialized:" in entry
     }
-    old = {module.encode() for module, _ in MOVED}
+    old = {module.encode() for module, _ in OLD_NAMES}
     return {
         name: unpickle(content)
         for name, content in kept.items()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from prema_gym.agents.training.run_folder import RunFolder
 from prema_gym.agents.training.settings import TrainSettings
-from prema_gym.errors import MissingExtraError
+from prema_gym.errors import ConfigError, MissingExtraError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +86,7 @@ def train(
         ConfigError: The folder already holds a run, or settings do not fit together.
         KeyboardInterrupt: After an interrupt, with the run saved.
     """
+    _check_callback(callback)
     folder = RunFolder.create(Path(output), settings)
     _carry(TrainingRun(folder, settings, False, callback))
 
@@ -107,6 +108,7 @@ def resume(
         ConfigError: There is nothing to resume, or it is damaged.
         KeyboardInterrupt: After an interrupt, with the run saved.
     """
+    _check_callback(callback)
     found, settings = RunFolder.open(Path(folder))
     if timesteps is not None:
         settings = replace(settings, timesteps=timesteps)
@@ -117,6 +119,12 @@ def resume(
         found.note_problem(settings)
         found.note_start(0)
     _carry(TrainingRun(found, settings, saved, callback))
+
+
+def _check_callback(callback: object) -> None:
+    """Refuse what cannot be called before a folder is made."""
+    if callback is not None and not callable(callback):
+        raise ConfigError(f"callback must be a function of a TrainingProgress, got {callback!r}")
 
 
 def _carry(run: TrainingRun) -> None:

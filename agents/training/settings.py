@@ -44,7 +44,13 @@ _ALGORITHMS_OWN = "the algorithm's own"
 def _teachers() -> tuple[str, ...]:
     from prema_gym.baselines import PREMA  # late: the command's help needs no baselines
 
-    return ("", PREMA)
+    return (PREMA,)
+
+
+_TEACHER = one_of("teacher", _teachers)
+_TEACHER_OR_NOBODY = Constraint(
+    _TEACHER.allowed, lambda value: "" if value == "" else _TEACHER.accept(value)
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +99,7 @@ class TrainSettings:
     )
     seed: int = declared(0, whole(0), help="seed of weights, workloads and search")
     init_from: str = declared(
-        "", one_of("teacher", _teachers), help="dynamic-prema: start as an imitation of it"
+        "", _TEACHER_OR_NOBODY, help="dynamic-prema: start as an imitation of it"
     )
     eval_every: int = declared(
         None,

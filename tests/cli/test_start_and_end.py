@@ -67,6 +67,7 @@ def test_eighty_columns_lose_nothing(
         (("evaluate", "--fromat", "json"), ("--fromat",)),
         (("evaluate", "--format", "xml"), ("xml", "json")),
         (("reproduce", "--only", "annt"), ("'annt'", "'antt'")),
+        (("reproduce", "--only", ""), ("unknown claim ''",)),
         (("preemption", "alexnett"), ("'alexnett'", "'alexnet'")),
         (("networks", "--hardware", "absent.toml"), ("absent.toml",)),
         (("evalute",), ("evalute",)),

@@ -10,13 +10,15 @@ import typer
 from prema_gym.cli.options import FormatOption, ScenarioOption, read_scenario
 from prema_gym.cli.printing import Format, print_result, progress
 
-Only = Annotated[str, typer.Option(help="Names of claims, separated by commas; default: all.")]
+Only = Annotated[
+    str | None, typer.Option(help="Names of claims, separated by commas; default: all.")
+]
 Workloads = Annotated[int, typer.Option(min=1, help="Workloads to play.")]
 Seed = Annotated[int, typer.Option(min=0, help="Workload i is drawn from seed + i.")]
 
 
 def reproduce(
-    only: Only = "",
+    only: Only = None,
     scenario: ScenarioOption = "paper",
     workloads: Workloads = 200,
     seed: Seed = 0,
@@ -33,7 +35,7 @@ def reproduce(
             baselines.make,
             scenario=drawn_from,
             scenario_argument=scenario,
-            only=only.split(",") if only else None,
+            only=None if only is None else only.split(","),
             workloads=workloads,
             seed=seed,
             progress=progress_bar,

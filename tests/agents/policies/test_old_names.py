@@ -19,7 +19,7 @@ from stable_baselines3 import DQN
 
 from prema_gym import agents
 from prema_gym.agents.policies.learned import LearnedPolicy
-from prema_gym.agents.policies.old_names import MOVED, unpickle
+from prema_gym.agents.policies.old_names import OLD_NAMES, unpickle
 from prema_gym.agents.training.evolution.search import Normals
 from prema_gym.agents.training.gradient.model import Linear
 from prema_gym.agents.training.gradient.policies import MaskableSlotPolicy, SlotQPolicy
@@ -32,7 +32,7 @@ from tests.agents.conftest import TINY
 def as_of_old(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """What is pickled now names the old modules; undo it before anything is read."""
     monkeypatch.setitem(sys.modules, "agents", ModuleType("agents"))
-    for (module, name), now in MOVED.items():
+    for (module, name), now in OLD_NAMES.items():
         old = sys.modules.get(module, ModuleType(module))
         monkeypatch.setitem(sys.modules, module, old)
         monkeypatch.setattr(old, name, resolve_name(now), raising=False)
@@ -41,7 +41,7 @@ def as_of_old(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 def test_every_class_that_moved_is_where_the_table_says() -> None:
-    for (_, name), now in MOVED.items():
+    for (_, name), now in OLD_NAMES.items():
         assert resolve_name(now).__name__ == name
 
 

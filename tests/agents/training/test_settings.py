@@ -10,9 +10,10 @@ import pytest
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("cma")
 
+from prema_gym import agents
 from prema_gym.agents.training.gradient.config import GradientConfig
 from prema_gym.agents.training.settings import TrainSettings
-from prema_gym.errors import ConfigError
+from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.files import write_toml
 
 
@@ -73,3 +74,17 @@ def test_settings_survive_a_file(tmp_path: Path) -> None:
     settings = TrainSettings(algo="ppo", gradient=GradientConfig(hyper={"n_steps": 64}))
     settings.to_toml(tmp_path / "settings.toml")
     assert TrainSettings.from_toml(tmp_path / "settings.toml") == settings
+
+
+def test_an_unknown_teacher_brings_the_names_that_there_are() -> None:
+    assert TrainSettings(init_from="").init_from == ""
+    with pytest.raises(UnknownNameError, match=r"unknown teacher 'x' \(known: dynamic-prema\)"):
+        TrainSettings(init_from="x")
+
+
+def test_a_callback_that_cannot_be_called_is_refused_before_a_folder_is_made(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(ConfigError, match="callback must be a function of a TrainingProgress"):
+        agents.train(tmp_path / "run", TrainSettings(), callback=3)  # type: ignore[arg-type]
+    assert not (tmp_path / "run").exists()
