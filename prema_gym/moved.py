@@ -7,13 +7,20 @@ classes that pickles can hold, and nothing else.
 from __future__ import annotations
 
 import sys
-from importlib import import_module
+from pkgutil import resolve_name
 from types import ModuleType
 
 MOVED: dict[str, dict[str, str]] = {
-    "prema_gym.envs.ledger": {"LedgerState": "prema_gym.envs.rewards.ledger"},
+    "prema_gym.envs.ledger": {"LedgerState": "prema_gym.envs.rewards.ledger:LedgerState"},
+    "prema_gym.results": {
+        "Estimate": "prema_gym.evaluation.results:MetricValue",
+        "Evaluation": "prema_gym.evaluation.results:Evaluation",
+        "PolicyResult": "prema_gym.evaluation.results:PolicyResult",
+    },
 }
-"""Old module → name of a class → new module."""
+"""Old module → old name of a class → new module and name.
+
+What once lay in ``agents`` and ``baselines`` is not here: at the top those names are not ours."""
 
 
 class _StandIn(ModuleType):
@@ -21,7 +28,7 @@ class _StandIn(ModuleType):
         home = MOVED[self.__name__].get(name)
         if home is None:
             raise AttributeError(f"module {self.__name__!r} is gone, and {name!r} with it")
-        return getattr(import_module(home), name)
+        return resolve_name(home)
 
 
 def stand_in() -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pickle
 from importlib import import_module
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
 
+from prema_gym import baselines
 from prema_gym.envs import PremaNPUEnv
+from prema_gym.evaluation import evaluate
 from prema_gym.moved import MOVED
+from prema_gym.views.records import to_json
 from tests.envs.helpers import single
 
 OLD_NAMES = {
@@ -46,10 +50,21 @@ def test_an_old_pickle_goes_on_as_the_environment_does(what: str) -> None:
         assert one[1:4] == two[1:4]
 
 
+def test_an_old_pickle_of_a_comparison_is_the_comparison() -> None:
+    result = evaluate("light", {"np-fcfs": baselines.make("np-fcfs")}, workloads=2)
+    old = pickle.dumps(result, 0).replace(
+        b"cprema_gym.evaluation.results\n", b"cprema_gym.results\n"
+    )
+    old = old.replace(b"cprema_gym.results\nMetricValue\n", b"cprema_gym.results\nEstimate\n")
+    assert b"Estimate" in old
+    assert to_json(pickle.loads(old).to_dict()) == to_json(result.to_dict())
+
+
 def test_every_move_leads_to_a_class_and_no_further() -> None:
     for old, names in MOVED.items():
         module = import_module(old)
         for name, new in names.items():
-            assert getattr(module, name) is getattr(import_module(new), name)
+            assert isinstance(getattr(module, name), type)
+            assert getattr(module, name) is resolve_name(new)
         with pytest.raises(AttributeError, match="is gone"):
             _ = module.anything_else
