@@ -17,8 +17,21 @@ from prema_gym.checks import (
     positive,
     table_of,
 )
+from prema_gym.errors import ConfigError
 
 NETWORKS = ("slots", "mlp")
+
+
+SET_ELSEWHERE = {
+    "policy": "gradient.policy",
+    "policy_kwargs": "gradient.hidden, readers and critic_width",
+    "learning_rate": "gradient.learning_rate",
+    "gamma": "gradient.gamma",
+    "seed": "seed",
+    "device": "device",
+    "env": "scenario and num_envs",
+}
+"""Arguments of Stable-Baselines3's classes that are ours to give → the setting that says each."""
 
 
 def _emphasis() -> dict[str, float]:
@@ -69,3 +82,8 @@ class GradientConfig:
     def __post_init__(self) -> None:
         check_fields(self)
         check_keys(self.emphasis, OBJECTIVES, "emphasis", kind="metric")
+        for name in self.hyper:
+            if name in SET_ELSEWHERE:
+                raise ConfigError(
+                    f"hyper must leave {name} to {SET_ELSEWHERE[name]}, got {self.hyper[name]!r}"
+                )

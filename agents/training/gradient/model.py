@@ -131,7 +131,9 @@ def new_model(settings: TrainSettings, env: VecEnv, say: Callable[[str], None]) 
         )
     except (TypeError, ValueError, AssertionError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise ConfigError(f"[gradient.hyper] does not suit {settings.algo}: {reason}") from None
+        raise ConfigError(
+            f"[gradient.hyper] does not suit {settings.algo}: {reason} (got {gradient.hyper})"
+        ) from None
     # SB3 seeds the environments with the run's seed; they belong into the training range.
     env.seed(seeds.training_environment(settings.seed))
     if settings.init_from:

@@ -73,7 +73,29 @@ def settings_from(config: Path | None, given: Mapping[str, object]) -> TrainSett
     data = {} if config is None else read_toml(config)
     if config is not None:
         TrainSettings.from_dict(data, where=str(config))
-    return TrainSettings.from_dict(put(OPTIONS, given, data), where="the options")
+    settings = TrainSettings.from_dict(put(OPTIONS, given, data), where="the options")
+    _refuse_unread(settings, given)
+    return settings
+
+
+def _is_given(value: object) -> bool:
+    """Whether an option was given; of those that may be repeated, at least once."""
+    return value is not None and value not in ((), [])
+
+
+def _refuse_unread(settings: TrainSettings, given: Mapping[str, object]) -> None:
+    """Refuse options that only other algorithms read. Files hold every field, so they may."""
+    unread = "evolution" if settings.algorithm.model else "gradient"
+    wrong = [
+        option.names[-1]
+        for option in OPTIONS
+        if option.path[0] == unread and _is_given(given[option.parameter])
+    ]
+    if wrong:
+        raise ConfigError(
+            f"{', '.join(wrong)} must be left out with --algo {settings.algo}, which reads nothing "
+            f"of {unread}"
+        )
 
 
 def _refuse_with_resume(folder: Path, given: Mapping[str, object]) -> None:
@@ -82,7 +104,7 @@ def _refuse_with_resume(folder: Path, given: Mapping[str, object]) -> None:
     wrong = [
         names[parameter]
         for parameter, value in given.items()
-        if value is not None and parameter != "timesteps"
+        if _is_given(value) and parameter != "timesteps"
     ]
     if wrong:
         raise ConfigError(

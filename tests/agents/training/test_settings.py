@@ -28,6 +28,8 @@ from prema_gym.files import write_toml
         ({"evolution": {"sgima": 1.0}}, "did you mean 'sigma'"),
         ({"gradient": {"emphasis": {"fair": 1.0}}}, "unknown metric 'fair'"),
         ({"gradient": {"policy": "cnn"}}, "unknown policy 'cnn'"),
+        ({"gradient": {"hyper": {"learning_rate": 3}}}, "leave learning_rate to gradient.learn"),
+        ({"gradient": {"hyper": {"policy": 3}}}, "leave policy to gradient.policy, got 3"),
         ({"algo": "es", "gradient": {"policy": "mlp"}}, "policy 'mlp' does nothing with algo 'es'"),
         ({"algo": "es", "device": "cuda"}, "device 'cuda' does nothing with algo 'es'"),
         ({"num_envs": 4}, "num_envs must be at least 8 with algo 'es', got 4"),

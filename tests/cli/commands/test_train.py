@@ -72,6 +72,19 @@ def test_every_field_of_the_settings_is_an_option_and_has_a_help() -> None:
     assert len(names) == len(OPTIONS)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--gradient-hidden", "5"),
+        ("--hyper", "n_steps=4"),
+        ("--algo", "ppo", "--evolution-hidden", "5"),
+    ],
+)
+def test_an_option_that_the_algorithm_does_not_read_is_refused(options: tuple[str, ...]) -> None:
+    with pytest.raises(ConfigError, match=f"{options[-2]} must be left out with --algo"):
+        chosen(*options)
+
+
 def test_without_options_it_is_the_evolution_strategy_on_the_paper_s_scenario() -> None:
     settings = chosen()
     assert (settings.algo, settings.scenario, settings.objective) == ("es", "paper", "balanced")
@@ -94,13 +107,13 @@ def test_fields_of_the_parts_are_options_too() -> None:
     assert chosen("--evolution-refine-at", "1e6").evolution.refine_at == 1_000_000
     for name in ("--policy", "--gradient-policy"):
         assert chosen("--algo", "ppo", name, "mlp").gradient.policy == "mlp"
-    given = ["n_steps=64", "use_sde=false", "target_kl=0.01", "device=cpu"]
+    given = ["n_steps=64", "use_sde=false", "target_kl=0.01", "ent_coef=auto"]
     pairs = [word for pair in given for word in ("--hyper", pair)]
     assert chosen("--algo", "ppo", *pairs).gradient.hyper == {
         "n_steps": 64,
         "use_sde": False,
         "target_kl": 0.01,
-        "device": "cpu",
+        "ent_coef": "auto",
     }
     emphasis = chosen("--algo", "ppo", "--gradient-emphasis", "sla=1").gradient.emphasis
     assert emphasis == {"fairness": 15.0, "sla": 1.0, "tail": 2.0}
