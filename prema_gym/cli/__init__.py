@@ -60,7 +60,7 @@ def run(app: typer.Typer, program: str, arguments: Sequence[str] | None = None) 
     except UsageProblem as error:
         fail(f"{error.format_message()} (given: {shlex.join(given)})")
     except PremaError as error:
-        fail(str(error))
+        fail(_as_typed(str(error), given))
     except (KeyboardInterrupt, typer.Abort):
         print("stopped", file=sys.stderr)
         sys.exit(130)
@@ -74,3 +74,11 @@ def run(app: typer.Typer, program: str, arguments: Sequence[str] | None = None) 
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         fail(f"cannot write the result: {error.strerror}")
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _as_typed(message: str, given: Sequence[str]) -> str:
+    """A message about a setting, which calls it as it was typed: ``--max-decisions must be …``."""
+    name, _, rest = message.partition(" ")
+    option = "--" + name.replace("_", "-")
+    typed = any(word.partition("=")[0] == option for word in given)
+    return f"{option} {rest}" if typed and rest.startswith("must ") else message

@@ -68,6 +68,7 @@ def test_eighty_columns_lose_nothing(
         (("evaluate", "--format", "xml"), ("xml", "json")),
         (("reproduce", "--only", "annt"), ("'annt'", "'antt'")),
         (("reproduce", "--only", ""), ("unknown claim ''",)),
+        (("evaluate", "--workloads", "0"), ("--workloads must be a whole number from 1", "got 0")),
         (("preemption", "alexnett"), ("'alexnett'", "'alexnet'")),
         (("networks", "--hardware", "absent.toml"), ("absent.toml",)),
         (("evalute",), ("evalute",)),

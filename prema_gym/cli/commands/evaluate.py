@@ -31,13 +31,11 @@ Policies = Annotated[
 ]
 Workloads = Annotated[
     int | None,
-    typer.Option(min=1, help="Workloads to draw and play (the paper: 25).", show_default="200"),
+    typer.Option(help="Workloads to draw and play (the paper: 25).", show_default="200"),
 ]
 Seed = Annotated[
     int,
-    typer.Option(
-        min=0, help="Workload i is drawn from seed + i; repeats need seeds further apart."
-    ),
+    typer.Option(help="Workload i is drawn from seed + i; repeats need seeds further apart."),
 ]
 Given = Annotated[
     list[Path] | None,
@@ -62,7 +60,7 @@ PerWorkload = Annotated[
 Oracle = Annotated[
     bool, typer.Option("--oracle", help="Show policies true times in place of estimates.")
 ]
-Slots = Annotated[int, typer.Option(min=1, help="Rows of the context table.")]
+Slots = Annotated[int, typer.Option(help="Rows of the context table.")]
 TokenWait = Annotated[
     str, typer.Option(help="Which wait earns tokens: since_wakeup, total or since_run.")
 ]
@@ -72,14 +70,13 @@ StickyDrain = Annotated[
 MaxDecisions = Annotated[
     int | None,
     typer.Option(
-        min=1,
         help="Cut a workload off after so many decisions; default: far more than it can need.",
     ),
 ]
 Bounds = Annotated[
     bool, typer.Option("--bounds", help="Add the clairvoyant optimum, and each one's regret.")
 ]
-Threads = Annotated[int | None, typer.Option(min=1, help="Default: one a core.")]
+Threads = Annotated[int | None, typer.Option(help="Default: one a core.")]
 
 
 def evaluate(

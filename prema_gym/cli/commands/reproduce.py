@@ -13,8 +13,8 @@ from prema_gym.cli.printing import Format, print_result, progress
 Only = Annotated[
     str | None, typer.Option(help="Names of claims, separated by commas; default: all.")
 ]
-Workloads = Annotated[int, typer.Option(min=1, help="Workloads to play.")]
-Seed = Annotated[int, typer.Option(min=0, help="Workload i is drawn from seed + i.")]
+Workloads = Annotated[int, typer.Option(help="Workloads to play.")]
+Seed = Annotated[int, typer.Option(help="Workload i is drawn from seed + i.")]
 
 
 def reproduce(
