@@ -58,7 +58,7 @@ class LearnedPolicy:
             "Run the task that a small neural network scores highest; ask it again at every "
             f"wake-up ({self.shape.size} weights, shared by all tasks)."
         )
-        self.source = str(about.get("source", "trained by train.py"))
+        self.source = str(about.get("source", "trained by prema-gym train"))
         self.parameters: dict[str, object] = {}
 
     def __repr__(self) -> str:

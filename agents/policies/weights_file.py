@@ -84,7 +84,8 @@ def load_weights(path: Path) -> tuple[Weights, dict[str, Any]]:
 
 def _not_ours(path: Path, found: str) -> ConfigError:
     return ConfigError(
-        f"{path} is damaged or not a trained scheduler (an .npz that train.py wrote): {found}"
+        f"{path} is damaged or not a trained scheduler (an .npz that prema-gym train wrote): "
+        f"{found}"
     )
 
 

@@ -67,7 +67,7 @@ def describe_policy(
         "seed": settings.seed,
         "timesteps": timesteps,
         "git": git_state(),
-        "source": f"train.py --algo {settings.algo}, {timesteps} decisions",
+        "source": f"prema-gym train --algo {settings.algo}, {timesteps} decisions",
         "validation": validation,
     }
 

@@ -6,7 +6,7 @@ views print as a table, JSON or CSV. Times in milliseconds or microseconds, size
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Protocol
 
@@ -65,6 +65,16 @@ def typical_lengths(network: Network) -> tuple[int, int]:
     return middle, learn_output_lengths(model).predict(middle)
 
 
+def _at_typical_lengths(
+    names: Sequence[str],
+) -> Iterator[tuple[str, Network, dict[str, int]]]:
+    """Networks by name (all that have one, if none is named), with their typical lengths."""
+    for name in names or networks.names():
+        network = networks.get(name)
+        input_length, output_length = typical_lengths(network)
+        yield name, network, {"input_length": input_length, "output_length": output_length}
+
+
 def network_rows(config: NPUConfig, names: Sequence[str] = ()) -> Rows:
     """One row a network: size, work, and isolated and estimated times.
 
@@ -80,14 +90,11 @@ def network_rows(config: NPUConfig, names: Sequence[str] = ()) -> Rows:
         ConfigError: A file cannot be imported.
     """
     rows: Rows = []
-    for name in names or networks.names():
-        network = networks.get(name)
-        input_length, output_length = typical_lengths(network)
-        lengths = {"input_length": input_length, "output_length": output_length}
+    for name, network, lengths in _at_typical_lengths(names):
         row: dict[str, object] = {
             "network": name,
-            "layers": sum(len(phase.layers) for phase in network.phases(input_length)),
-            "lengths": f"{input_length}→{output_length}" if network.is_recurrent else "",
+            "layers": sum(len(phase.layers) for phase in network.phases(lengths["input_length"])),
+            "lengths": "→".join(map(str, lengths.values())) if network.is_recurrent else "",
             "GMACs": network.macs(**lengths) / 1e9,
             "Mweights": network.weights / 1e6,
         }
@@ -155,15 +162,12 @@ def preemption_rows(config: NPUConfig, names: Sequence[str] = ()) -> Rows:
         ConfigError: A file cannot be imported.
     """
     rows: Rows = []
-    for name in names or networks.names():
-        network = networks.get(name)
-        input_length, output_length = typical_lengths(network)
+    for name, network, lengths in _at_typical_lengths(names):
         for found in preemption_table(
             config,
             network,
             batches=BATCHES,
-            input_length=input_length,
-            output_length=output_length,
+            **lengths,
         ):
             row: dict[str, object] = {"network": name, "batch": found.batch}
             kib = {k: v / 1024 for k, v in asdict(found.context_bytes).items()}

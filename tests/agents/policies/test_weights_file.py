@@ -67,7 +67,7 @@ def test_what_is_no_policy_is_told_without_numpy_s_advice(tmp_path: Path, conten
         agents.load(path)
     said = str(caught.value)
     assert "\n" not in said
-    assert "an .npz that train.py wrote" in said
+    assert "an .npz that prema-gym train wrote" in said
     assert "pickle" not in said
     assert "context manager" not in said
 

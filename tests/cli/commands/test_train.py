@@ -157,7 +157,7 @@ def test_a_run_ends_with_a_comparison(
     arguments += ["--timesteps", "200", "--eval-workloads", "4", "--output", str(tmp_path / "run")]
     assert ended(arguments) == 0
     printed = capsys.readouterr().out
-    assert "run: train.py --algo es" in printed
+    assert "run: prema-gym train --algo es" in printed
     assert "400 unseen workloads" in printed
     assert printed.count("×") == 5
 
