@@ -11,12 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from prema_gym.checks import check_fields, declared, instance, optional, truth, whole
+from prema_gym.checks import check_fields, declared, instance, optional, whole
 from prema_gym.errors import ConfigError
 from prema_gym.evaluation.outcomes import outcomes_of
 from prema_gym.evaluation.policy import Decider, check_takes_masks, checked_answer, mechanisms_of
 from prema_gym.metrics import Outcomes
-from prema_gym.simulator import DEFAULT_SLOTS, MAX_SLOTS, SchedulerOptions, Simulator
+from prema_gym.simulator import (
+    DEFAULT_ESTIMATE,
+    DEFAULT_SLOTS,
+    ESTIMATE,
+    MAX_SLOTS,
+    SchedulerOptions,
+    Simulator,
+)
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.workload import WorkloadBatch
 
@@ -26,13 +33,15 @@ class PlaySettings:
     """What a policy plays with, whichever it is.
 
     Attributes:
-        oracle: Show it true isolated times in place of estimates.
+        estimate: What it is shown as isolated times: ``algorithm1``, ``calibrated`` or ``oracle``.
         slots: Rows of the context table.
         options: Open points of the scheduler.
         max_decisions: Cut a workload off after so many decisions; None: no limit.
     """
 
-    oracle: bool = declared(False, truth(), help="show policies true times in place of estimates")
+    estimate: str = declared(
+        DEFAULT_ESTIMATE, ESTIMATE, help="what policies are shown as isolated times"
+    )
     slots: int = declared(
         DEFAULT_SLOTS, whole(1, MAX_SLOTS), unit="slots", help="rows of the context table"
     )
@@ -96,7 +105,7 @@ def simulator_for(
         num_envs=len(batch),
         max_tasks=batch.profile.shape[1],
         mechanisms=mechanisms_of(policy),
-        oracle=settings.oracle,
+        estimate=settings.estimate,
         slots=settings.slots,
         options=settings.options,
         max_decisions=settings.max_decisions,

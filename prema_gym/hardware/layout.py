@@ -52,7 +52,8 @@ DRAM_NUM = 3
 DRAM_DEN = 4
 HOST_NUM = 5
 HOST_DEN = 6
-MACHINE_FIELDS = 7
+SWITCH_CYCLES = 7
+MACHINE_FIELDS = 8
 
 
 class ProfileTable(NamedTuple):
@@ -62,4 +63,5 @@ class ProfileTable(NamedTuple):
     starts: NDArray[np.int64]  # (num_segments,) their START_CYCLES once more: a search reads lines
     phases: NDArray[np.int64]  # (num_phases, PHASE_FIELDS)
     profiles: NDArray[np.int64]  # (num_profiles, 2)
+    calibration: NDArray[np.float64]  # (num_profiles,) true time over estimate, on average; or 1
     machine: NDArray[np.int64]  # (MACHINE_FIELDS,)

@@ -19,6 +19,7 @@ from prema_gym.hardware.layout import (
     HOST_DEN,
     HOST_NUM,
     MACHINE_FIELDS,
+    SWITCH_CYCLES,
     UBUF_BYTES,
 )
 
@@ -33,6 +34,7 @@ def machine_array(config: NPUConfig) -> NDArray[np.int64]:
     machine[DRAM_LATENCY_CYCLES] = config.dram_latency_cycles
     machine[DRAM_NUM], machine[DRAM_DEN] = dram.numerator, dram.denominator
     machine[HOST_NUM], machine[HOST_DEN] = host.numerator, host.denominator
+    machine[SWITCH_CYCLES] = config.switch_cycles
     machine.flags.writeable = False
     return machine
 

@@ -23,7 +23,9 @@ from prema_gym.errors import ConfigError, IllegalActionError, WorkloadError
 from prema_gym.simulator import engine, rules
 from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, check_mechanisms
 from prema_gym.simulator.options import (
+    DEFAULT_ESTIMATE,
     DEFAULT_SLOTS,
+    ESTIMATE,
     MAX_SLOTS,
     SchedulerOptions,
     engine_options,
@@ -49,7 +51,7 @@ class Simulator(UncheckedSimulator):
         max_tasks: Largest number of tasks a workload may have; default the scenario's.
         mechanisms: What the action space offers, in this order (see ``docs/simulator.md``).
         options: Open points of the scheduler.
-        oracle: Show true isolated times in place of estimates.
+        estimate: What is shown as isolated times, a name in ``ESTIMATES``.
         record_timeline: Keep the slices of run, checkpoint, restore and idle.
         max_decisions: Truncate after so many decisions; None: no limit.
         horizon_ms: Truncate at the first decision from this time on; None: no limit.
@@ -64,7 +66,7 @@ class Simulator(UncheckedSimulator):
         max_tasks: int | None = None,
         mechanisms: Sequence[str] = DEFAULT_MECHANISMS,
         options: SchedulerOptions | None = None,
-        oracle: bool = False,
+        estimate: str = DEFAULT_ESTIMATE,
         record_timeline: bool = False,
         max_decisions: int | None = None,
         horizon_ms: float | None = None,
@@ -72,7 +74,7 @@ class Simulator(UncheckedSimulator):
         max_tasks = catalog.scenario.num_tasks if max_tasks is None else max_tasks
         self.mechanisms = check_mechanisms(mechanisms)
         self.options = SchedulerOptions() if options is None else options
-        self.oracle: bool = truth().check("oracle", oracle)
+        self.estimate: str = ESTIMATE.check("estimate", estimate)
         super().__init__(
             catalog,
             engine_options(
@@ -80,7 +82,7 @@ class Simulator(UncheckedSimulator):
                 self.mechanisms,
                 quantum_cycles=catalog.scenario.quantum_cycles,
                 clock_hz=catalog.scenario.hardware.clock_hz,
-                oracle=self.oracle,
+                estimate=self.estimate,
                 max_decisions=optional(whole()).check("max_decisions", max_decisions),
                 horizon_ms=optional(positive()).check("horizon_ms", horizon_ms),
             ),

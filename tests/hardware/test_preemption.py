@@ -30,6 +30,16 @@ def test_costs_of_one_instant_worked_by_hand() -> None:
 
 
 @pytest.mark.small
+def test_the_switch_latency_is_paid_by_who_is_not_done() -> None:
+    config = replace(TOY, switch_latency_us=3 * 1e6 / TOY.clock_hz)
+    profile = build_profile(config, one_layer(Gemm("gemm", 4, 3, 3)), batch=1)
+    cost = preemption_cost(profile, 20)
+    assert (cost.switch_cycles, cost.kill_latency_cycles) == (3, 5 + 3)
+    assert cost.checkpoint_latency_cycles == 5 + 3 + 29
+    assert preemption_cost(profile, 68).switch_cycles == 0
+
+
+@pytest.mark.small
 @pytest.mark.parametrize("progress", [0, 68, 72])
 def test_the_ends_of_a_task_cost_nothing(progress: int) -> None:
     profile = build_profile(TOY, one_layer(Gemm("gemm", 4, 3, 3)), batch=1)

@@ -57,9 +57,14 @@ PerWorkload = Annotated[
         help="Each workload's values: added to JSON and to --output, in place of means in CSV.",
     ),
 ]
-Oracle = Annotated[
-    bool, typer.Option("--oracle", help="Show policies true times in place of estimates.")
+Estimate = Annotated[
+    str,
+    typer.Option(
+        help="What policies are shown as isolated times: algorithm1, calibrated (the same, "
+        "corrected for each network and batch size) or oracle (true times)."
+    ),
 ]
+Oracle = Annotated[bool, typer.Option("--oracle", help="The same as --estimate oracle.")]
 Slots = Annotated[int, typer.Option(help="Rows of the context table.")]
 TokenWait = Annotated[
     str, typer.Option(help="Which wait earns tokens: since_wakeup, total or since_run.")
@@ -89,6 +94,7 @@ def evaluate(
     format: FormatOption = Format.table,
     output: Output = None,
     per_workload: PerWorkload = False,
+    estimate: Estimate = "algorithm1",
     oracle: Oracle = False,
     slots: Slots = 16,
     token_wait: TokenWait = "since_wakeup",
@@ -116,6 +122,7 @@ def evaluate(
             seed=seed,
             workload=read_workloads(workload, drawn_from),
             relative_to=relative_to,
+            estimate=estimate,
             oracle=oracle,
             slots=slots,
             options=SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain),
