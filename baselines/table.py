@@ -29,6 +29,11 @@ class Table:
         self._envs = np.arange(observation.shape[0])
 
     @property
+    def batch(self) -> NDArray[np.float32]:
+        """The tables as they came, float32 (envs, slots, columns)."""
+        return self._observation
+
+    @property
     def slots(self) -> int:
         """Number of slots in each table."""
         return int(self._observation.shape[1])
