@@ -30,7 +30,7 @@ class Format(str, Enum):
 def print_result(
     format: Format,
     *,
-    tables: Callable[[], Iterable[Table]],
+    tables: Callable[[], Iterable[Table | str]],
     data: Callable[[], object],
     rows: Callable[[], Sequence[dict[str, object]]],
 ) -> None:

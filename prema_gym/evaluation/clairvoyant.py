@@ -67,15 +67,15 @@ class Clairvoyant:
         """Find the best order of every workload loaded.
 
         Args:
-            simulator: Loaded, with the mechanism CHECKPOINT alone; the plan keeps looking at it.
+            simulator: Loaded, its first mechanism CHECKPOINT; the plan keeps looking at it.
 
         Raises:
-            ConfigError: The simulator has other mechanisms, or a workload too many tasks.
+            ConfigError: Its first mechanism is another, or a workload has too many tasks.
         """
-        if simulator.mechanisms != self.mechanisms:
+        if simulator.mechanisms[:1] != self.mechanisms:
             raise ConfigError(
-                f"{self.name} plays with checkpoint alone, the simulator has "
-                f"{', '.join(simulator.mechanisms)}"
+                f"{self.name} plays with checkpoint alone, which must come first: the simulator "
+                f"has {', '.join(simulator.mechanisms)}"
             )
         records, present = simulator.tasks, simulator.task_present
         tasks = Tasks(

@@ -99,7 +99,9 @@ class Recording:
                 after -= 1
             stopped = max(one.cycles, int(timeline[after, 3]))
             if done[one.runner] != stopped:
-                found.append(Preemption(stopped, one.runner, one.chosen, Mechanism(one.mechanism)))
+                found.append(
+                    Preemption(stopped, one.runner, one.chosen, list(Mechanism)[one.mechanism])
+                )
         return found
 
 

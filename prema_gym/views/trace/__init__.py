@@ -142,7 +142,7 @@ def _marks(episode: EpisodeView) -> Iterator[Mark]:
     """Kills, checkpoints without a context to save, and missed deadlines."""
     label = {task.index: task.label for task in episode.tasks}
     for one in episode.preemptions:
-        at_ns = int(nanoseconds(np.int64(one.cycles), episode.clock_hz))
+        at_ns = int(nanoseconds(np.array(one.cycles), episode.clock_hz))
         what = "killed" if one.mechanism is Mechanism.KILL else "preempted"
         yield Mark(at_ns, f"{what}: {label[one.victim]} by {label[one.newcomer]}")
     for task in episode.tasks:

@@ -17,9 +17,10 @@ Slices = list[tuple[str, int, int]]
 
 
 def of_csv(episode: Any) -> Slices:
+    records: list[dict[str, Any]] = list(slice_records([episode]))
     return [
         (r["label"] if r["kind"] == "run" else r["kind"], r["start_ns"], r["end_ns"])
-        for r in slice_records([episode])
+        for r in records
     ]
 
 
