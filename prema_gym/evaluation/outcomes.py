@@ -105,7 +105,7 @@ def energy_mj(played: Played, model: EnergyModel | None = None) -> FloatArray:
     switch = switching * np.where(tasks["host_moves"] > 0, host, dram)
     dynamic = sum_in_order(np.where(played.task_present, work + switch, 0.0))
     elapsed = env["busy_cycles"] + env["switching_cycles"] + env["idle_cycles"]
-    return np.asarray(dynamic + elapsed * static_energy_mj(hardware, 1, model=model))
+    return np.asarray(dynamic + elapsed * static_energy_mj(hardware, 1))
 
 
 @lru_cache(maxsize=16)  # as many as compile_scenario keeps

@@ -9,11 +9,20 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from prema_gym.checks import check_fields, declared, infinite, read_record, whole
+from prema_gym.checks import (
+    check_fields,
+    declared,
+    infinite,
+    number,
+    optional,
+    plain,
+    read_record,
+    whole,
+)
 from prema_gym.errors import ConfigError
 from prema_gym.files import read_toml, write_toml
 
@@ -23,6 +32,7 @@ INT64_MAX = 2**63 - 1
 _MOST_COUNT = 2**20
 _MOST_BYTES = 2**50
 _MOST_HZ = 10**12
+_MOST_WATTS = 1e6
 
 
 def _size(default: int, unit: str, source: str, *, least: int = 1, most: int) -> int:
@@ -122,6 +132,14 @@ class NPUConfig:
         "one operation a lane and cycle; ours (fidelity.md, C): one lane per array column",
         most=_MOST_COUNT,
     )
+    static_watts: float | None = declared(
+        None,
+        optional(number(0.0, _MOST_WATTS, unit="W")),
+        unit="W",
+        source="leakage and clocks, whether it works or not; left out: 28 W for this machine, TPU "
+        "v1's when idle (Jouppi et al., ISCA 2017), and scaled for another with its array and its "
+        "buffers (fidelity.md, Claims)",
+    )
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -199,8 +217,8 @@ class NPUConfig:
         return round(milliseconds * self.clock_hz / 1e3)
 
     def to_dict(self) -> dict[str, int | float]:
-        """Every field by name, as plain numbers."""
-        return asdict(self)
+        """Every field by name, as plain numbers; one that is left out stays out."""
+        return plain(self)
 
     @classmethod
     def from_dict(

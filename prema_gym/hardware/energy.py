@@ -1,8 +1,8 @@
 """How much energy does an inference take, and how much does a preemption add?
 
-Operations and bytes of the timing model times a published energy each, plus static power times
-time. The absolute figures are as good as the sources, which stand for different chips of 45 to
-28 nm; ratios between policies on one machine depend on them much less.
+Operations and bytes of the timing model times a published energy each, plus the machine's static
+power times time. The absolute figures are as good as the sources, which stand for different chips
+of 45 to 28 nm; ratios between policies on one machine depend on them much less.
 
 Unit: millijoules; energies per operation in picojoules. Source: beside each number; the sum is
 ours.
@@ -61,9 +61,6 @@ class EnergyModel:
     host_dram_pj_per_byte: float = _constant(
         162.5, "pJ/B", f"{_HOROWITZ}: off-chip memory from 1.3 nJ for 64 bits, its lower end"
     )
-    static_watts: float = _constant(
-        28.0, "W", "Jouppi et al., ISCA 2017: TPU v1 idle, a 700 MHz systolic array in 28 nm"
-    )
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -90,12 +87,53 @@ class Energy:
         return self.dynamic_mj + self.static_mj
 
 
-def static_energy_mj(
-    config: NPUConfig, cycles: float, *, model: EnergyModel | None = None
-) -> float:
+_PAPER_MACHINE = NPUConfig(static_watts=28.0)
+"""Jouppi et al., ISCA 2017: TPU v1 idle, a 700 MHz systolic array in 28 nm."""
+
+_ARRAY_SHARE, _BUFFERS_SHARE = 30 / 67, 37 / 67
+"""The two parts that fill most of TPU v1's die, 30 % and 37 % of it (ibid., its floor plan)."""
+
+
+def static_watts(config: NPUConfig) -> float:
+    """Static power [W]: what the machine says of itself, else the paper's machine's, scaled.
+
+    Leakage goes with area, so the array's part is scaled with its multipliers and their width, the
+    buffers' with the bytes they hold; a slower clock saves nothing. Source: the rule is ours.
+    """
+    if config.static_watts is not None:
+        return config.static_watts
+
+    def array(machine: NPUConfig) -> int:
+        return machine.array_rows * machine.array_cols * machine.element_bytes
+
+    def buffers(machine: NPUConfig) -> int:
+        return machine.ubuf_bytes + machine.wbuf_bytes
+
+    known = _PAPER_MACHINE
+    of_array = array(config) / array(known)
+    of_buffers = buffers(config) / buffers(known)
+    return static_watts(known) * (_ARRAY_SHARE * of_array + _BUFFERS_SHARE * of_buffers)
+
+
+def assumptions(config: NPUConfig) -> list[str]:
+    """What energies of this machine assume beyond what is known of the paper's: a line each."""
+    found = []
+    if config.static_watts is None and static_watts(config) != static_watts(_PAPER_MACHINE):
+        found.append(
+            f"energy: {static_watts(config):.3g} W of static power, scaled from the paper's "
+            "machine by array and buffers; say the machine's own as static_watts in [hardware]"
+        )
+    if config.element_bytes != _PAPER_MACHINE.element_bytes:
+        found.append(
+            f"energy: a MAC costs what one of 16 bits does, also with {config.element_bytes}-byte "
+            "operands"
+        )
+    return found
+
+
+def static_energy_mj(config: NPUConfig, cycles: float) -> float:
     """Static energy of ``cycles``, busy or idle."""
-    model = EnergyModel() if model is None else model
-    return model.static_watts * config.milliseconds(cycles)
+    return static_watts(config) * config.milliseconds(cycles)
 
 
 def energy_of_network(
@@ -144,7 +182,7 @@ def energy_of_timing(
         compute_mj=compute_pj * _MJ_PER_PJ,
         on_chip_mj=on_chip_pj * _MJ_PER_PJ,
         dram_mj=timing.bytes_moved * model.dram_pj_per_byte * _MJ_PER_PJ,
-        static_mj=static_energy_mj(config, timing.cycles, model=model),
+        static_mj=static_energy_mj(config, timing.cycles),
     )
 
 
@@ -191,5 +229,5 @@ def energy_of_switch(
         on_chip_mj=(moved + reload_bytes) * model.buffer_pj_per_byte * _MJ_PER_PJ,
         dram_mj=dram_pj * _MJ_PER_PJ,
         host_mj=host_pj * _MJ_PER_PJ,
-        static_mj=static_energy_mj(config, int(cycles), model=model),
+        static_mj=static_energy_mj(config, int(cycles)),
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from prema_gym.errors import located
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.profile import Profile, build_profile
 from prema_gym.hardware.spread import Spread, preemption_spread
@@ -117,12 +118,14 @@ def preemption_table(
         output_length: Output steps, for a phase that repeats once for each; others ignore it.
 
     Raises:
-        ConfigError: A batch size or length is not a positive integer.
+        ConfigError: A batch size or length is not a positive integer, or the machine cuts the
+            network into too many tiles to list.
     """
     rows = []
     for batch in batches:
         profile = build_profile(config, network, batch=batch, input_length=input_length)
-        context_bytes, latency_cycles = preemption_spread(profile, output_length=output_length)
+        with located(f"{network.name} at batch {batch}"):
+            context_bytes, latency_cycles = preemption_spread(profile, output_length=output_length)
         rows.append(
             PreemptionRow(
                 network=network.name,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.compiled.jit import kernel
+from prema_gym.errors import ConfigError
 from prema_gym.hardware.layout import (
     DRAM_BYTES,
     END_SEGMENT,
@@ -32,6 +33,9 @@ from prema_gym.hardware.transfers import dram_cycles, host_cycles
 
 # The share of instants that the "p95" columns cover.
 _P95 = 0.95
+
+# Output tiles that are listed one by one; on the paper's machine a network has a thousand.
+_MOST_GROUPS = 4_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +63,9 @@ def preemption_spread(profile: Profile, *, output_length: int = 1) -> tuple[Spre
     Returns:
         ``(context_bytes, latency_cycles)``. The latency's ``min`` is its infimum: an instant just
         before a boundary.
+
+    Raises:
+        ConfigError: The machine cuts the task into too many tiles to list.
     """
     durations, contexts, counts = _tiles(profile, output_length)
     saves = np.empty_like(contexts)
@@ -89,6 +96,12 @@ def _tiles(
         Arrays of equal length: duration [cycles], context at the tile's end [bytes], and how many
         such tiles there are.
     """
+    most = int(profile.segments[:, GROUPS].sum())
+    if most > _MOST_GROUPS:
+        raise ConfigError(
+            f"this machine cuts the work into {most} output tiles, and at most {_MOST_GROUPS} can "
+            "be listed: use an array of other sides, or larger buffers"
+        )
     parts: list[NDArray[np.int64]] = []
     for phase in profile.phases:
         repeat = output_length if phase[REPEAT] == OUTPUT_STEPS else int(phase[REPEAT])

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from prema_gym.evaluation.results import Evaluation, MetricValue, PolicyResult
+from prema_gym.files import infinity_from_text
+from prema_gym.hardware.config import NPUConfig
+from prema_gym.hardware.energy import assumptions
 from prema_gym.metrics import METRICS, Metric
 
 
@@ -128,7 +131,7 @@ def _what_was_played(evaluation: Evaluation) -> str:
 
 
 def notes(evaluation: Evaluation) -> list[str]:
-    """What a reader must know beside it: workloads cut off, tasks unfinished, illegal answers."""
+    """What a reader must know beside it: cut-off workloads, illegal answers, guesses."""
     found = []
     slots, most = evaluation.settings["slots"], evaluation.most_tasks
     if most > slots:
@@ -145,7 +148,8 @@ def notes(evaluation: Evaluation) -> list[str]:
                 f"{name}: chose actions that were not legal, {illegal:.3g} a workload; each was "
                 "played as going on"
             )
-    return found
+    machine = evaluation.settings["scenario"]["hardware"]
+    return found + assumptions(NPUConfig.from_dict(infinity_from_text(machine)))
 
 
 def _left_undone(evaluation: Evaluation, result: PolicyResult) -> str:

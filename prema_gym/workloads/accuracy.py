@@ -70,6 +70,12 @@ def mean_isolated_ms(catalog: Catalog) -> float:
     return catalog.hardware.milliseconds(float((weight * truth).sum()))
 
 
+def expected_quanta(catalog: Catalog) -> float:
+    """Scheduling quanta that the work of one drawn workload fills."""
+    scenario = catalog.scenario
+    return scenario.num_tasks * mean_isolated_ms(catalog) / scenario.quantum_ms
+
+
 def _isolated_times(catalog: Catalog) -> tuple[FloatArray, FloatArray]:
     """True isolated cycles and probability of every task: float64 (num_profiles, NUM_RATIOS)."""
     arrays = catalog.arrays

@@ -145,8 +145,9 @@ def compile_scenario(scenario: Scenario) -> Catalog:
 
     Raises:
         UnknownNameError: A network that was not registered in this process.
-        ConfigError: A task or deadline would be too long for 64-bit cycle counts, or the trace
-            cannot be replayed (`prema_gym.workloads.traces.trace_cycles`).
+        ConfigError: A task or deadline would be too long for 64-bit cycle counts, a task too long
+            for the quantum, or the trace cannot be replayed
+            (`prema_gym.workloads.traces.trace_cycles`).
     """
     return _compiled(scenario, () if scenario.trace is None else file_state(scenario.trace))
 

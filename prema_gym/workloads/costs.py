@@ -20,6 +20,10 @@ from prema_gym.workloads.fields import MAX_CYCLES, IntArray
 from prema_gym.workloads.output_lengths import learn_output_lengths, output_length, ratio_table
 from prema_gym.workloads.scenario import Scenario
 
+MOST_QUANTA = 1_000_000
+"""Quanta that a task may take alone: one of the paper's takes a thousand at most, and a workload of
+a million is played for minutes."""
+
 
 class Costs(NamedTuple):
     """Every profile of a scenario, and what `CatalogArrays` holds of them."""
@@ -36,7 +40,8 @@ def work_out(scenario: Scenario, networks: Sequence[Network]) -> Costs:
         networks: Its networks.
 
     Raises:
-        ConfigError: A task or deadline would be too long for 64-bit cycle counts.
+        ConfigError: A task or deadline would be too long for 64-bit cycle counts, or a task too
+            long for the scenario's quantum.
     """
     first_profile = np.zeros((len(networks), len(scenario.batch_sizes)), dtype=np.int64)
     num_lengths = np.zeros(len(networks), dtype=np.int64)
@@ -68,10 +73,15 @@ def _profiles(
         guess = estimate(config, network, batch=batch, input_length=length).cycles(predicted)
         outputs = [output_length(length, ratio) for ratio in ratio_table(model)]
         allowance = round(scenario.sla_factor * guess)
-        if max(allowance, profile.total_cycles(max(outputs))) > MAX_CYCLES:
+        longest = profile.total_cycles(max(outputs))
+        what = f"{network.name!r} at batch {batch} and input length {length}"
+        if max(allowance, longest) > MAX_CYCLES:
+            raise ConfigError(f"{what} takes or is allowed more than {MAX_CYCLES} cycles")
+        if longest > MOST_QUANTA * scenario.quantum_cycles:
             raise ConfigError(
-                f"{network.name!r} at batch {batch} and input length {length} takes or is allowed "
-                f"more than {MAX_CYCLES} cycles"
+                f"{what} takes {config.milliseconds(longest):.3g} ms, and a scheduler is asked "
+                f"every quantum_ms = {scenario.quantum_ms:g}: a task may take at most "
+                f"{MOST_QUANTA} quanta; use a longer quantum, or a faster machine"
             )
         yield (
             profile,

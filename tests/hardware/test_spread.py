@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prema_gym.hardware import NPUConfig, build_profile
+from prema_gym.errors import ConfigError
+from prema_gym.hardware import NPUConfig, build_profile, preemption_table
 from prema_gym.hardware.spread import preemption_spread
 from prema_gym.hardware.transfers import dram_cycles, host_cycles, machine_array
-from prema_gym.networks import Gemm, Network
+from prema_gym.networks import Gemm, Network, get
 from tests.hardware.brute_force import all_tiles, boundaries, machines, networks, one_layer
 from tests.hardware.test_timing import TOY
 
@@ -67,3 +68,11 @@ def test_contexts_that_never_fit_go_to_the_host() -> None:
     _, to_host = preemption_spread(build_profile(no_memory, net, batch=1))
     assert to_memory.max == 25 + 5 + 24
     assert to_host.max == 25 + 5 + 2400
+
+
+@pytest.mark.small
+def test_more_tiles_than_can_be_listed_are_refused_at_once() -> None:
+    sliver = NPUConfig(array_rows=2**20, array_cols=1)
+    message = r"^alexnet at batch 16: .* into 10078080 output tiles, and at most 4000000 can be"
+    with pytest.raises(ConfigError, match=message):
+        preemption_table(sliver, get("alexnet"), batches=(16,))

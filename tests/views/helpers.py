@@ -18,7 +18,11 @@ def value_of(mean: float, ratio: float) -> MetricValue:
 
 
 def evaluation(
-    *, illegal: float = 0.0, unfinished: int = 0, per_workload: bool = False
+    *,
+    illegal: float = 0.0,
+    unfinished: int = 0,
+    per_workload: bool = False,
+    hardware: dict[str, object] | None = None,
 ) -> Evaluation:
     def result(ratio: float) -> PolicyResult:
         metrics = {m.name: value_of(12.345, ratio) for m in METRICS}
@@ -42,7 +46,7 @@ def evaluation(
         relative_to="np-fcfs",
         versions={"prema-gym": "0.1.0"},
         workload_digest="0" * 64,
-        settings={"max_decisions": 50, "slots": 16},
+        settings={"max_decisions": 50, "slots": 16, "scenario": {"hardware": hardware or {}}},
         policies={"np-fcfs": result(1.0), "dynamic-prema": result(7.8)},
     )
 

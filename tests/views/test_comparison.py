@@ -64,3 +64,8 @@ def test_notes_say_what_flatters() -> None:
     assert "not legal, 2 a workload" in found[1]
     (note,) = notes(replace(evaluation(), most_tasks=17))
     assert "up to 17 tasks and the table 16 slots" in note
+    machine: dict[str, object] = {"array_rows": 32, "array_cols": 32, "element_bytes": 1}
+    power, width = notes(evaluation(hardware=machine))
+    assert "15.9 W of static power, scaled from the paper's machine" in power
+    assert "one of 16 bits does, also with 1-byte operands" in width
+    assert notes(evaluation(hardware={"array_rows": 32, "static_watts": 1.0})) == []

@@ -204,3 +204,18 @@ def test_every_network_of_the_zoo_compiles() -> None:
     catalog = compile_scenario(Scenario(networks=zoo.names(), batch_sizes=(1,)))
     assert (catalog.arrays.estimated_cycles > 0).all()
     assert (catalog.arrays.fixed_cycles > 0).all()
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        {"dram_bytes_per_s": 100_000},
+        {"dram_latency_cycles": 10**12},
+        {"array_rows": 2**20, "array_cols": 1},
+    ],
+)
+def test_tasks_of_more_quanta_than_anybody_waits_for_are_refused(machine: dict[str, int]) -> None:
+    slow = Scenario(networks=("alexnet",), hardware=NPUConfig(**machine))
+    with pytest.raises(ConfigError, match=r"'alexnet' .* ms, .* at most 1000000 quanta; use a lo"):
+        compile_scenario(slow)
+    compile_scenario(replace(slow, quantum_ms=1e6))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,12 +14,18 @@ from prema_gym.cli.printing import Format, console, print_result, progress
 from prema_gym.errors import ConfigError
 from prema_gym.files import check_folder, write_files
 
+if TYPE_CHECKING:
+    from prema_gym.workloads import Scenario
+
 # What is compared unless told otherwise: the paper's set, in the order of its argument, the floor
 # under every comparison, and the learned scheduler that ships.
 DEFAULT_POLICIES = (
     "np-fcfs,np-hpf,np-sjf,np-token,np-prema,static-rrb,static-hpf,static-sjf,static-token,"
     "static-prema,dynamic-sjf,dynamic-prema,kill-sjf,kill-prema,random,learned"
 )
+
+MANY_QUANTA = 100_000
+"""Quanta of a workload above which a comparison takes minutes, of which the user is told."""
 
 Policies = Annotated[
     str,
@@ -108,6 +114,7 @@ def evaluate(
         check_folder(output)
     chosen = make_policies(policies, relative_to)
     drawn_from = read_scenario(scenario)
+    _warn_of_minutes(drawn_from)
     with progress() as progress_bar:
         result = run(
             drawn_from,
@@ -136,3 +143,17 @@ def evaluate(
     if output is not None:
         for path in write_files(output, records.evaluation_files(result)):
             print(f"wrote {path}", file=sys.stderr)
+
+
+def _warn_of_minutes(scenario: Scenario) -> None:
+    """Say so before a comparison that takes minutes because its tasks take so many quanta."""
+    from prema_gym.workloads import compile_scenario
+    from prema_gym.workloads.accuracy import expected_quanta
+
+    quanta = expected_quanta(compile_scenario(scenario))
+    if quanta > MANY_QUANTA:
+        print(
+            f"a workload takes about {quanta:.0f} quanta: expect minutes for each policy, or give "
+            "the scenario a longer quantum_ms",
+            file=sys.stderr,
+        )

@@ -48,6 +48,16 @@ def test_table_names_every_policy(capsys: pytest.CaptureFixture[str]) -> None:
     assert err == "", "no progress bar in a pipe"
 
 
+def test_a_comparison_of_minutes_is_announced(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    brief = tmp_path / "brief.toml"
+    brief.write_text('networks = ["alexnet"]\nnum_tasks = 3\nquantum_ms = 5e-5\n')
+    arguments = ("--scenario", str(brief), "--workloads", "1", "--max-decisions", "10")
+    _, _, err = run(capsys, "evaluate", "--policies", "np-fcfs", *arguments)
+    assert "quanta: expect minutes for each policy" in err
+
+
 def test_decision_limit_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     _, _, err = run(capsys, *FAST, "--max-decisions", "2")
     assert "cut off at 2 decisions" in err
