@@ -1,4 +1,4 @@
-"""What do several networks of the zoo have in common? Convolutions with a normalisation, and blocks.
+"""What do the convolutional networks of the zoo have in common? Convolutions, and blocks of them.
 
 The blocks add layers in order of execution and return their result. Activations drain with the
 layer before them, so none is seen here.
