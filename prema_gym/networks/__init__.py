@@ -15,12 +15,20 @@ A file is a network too: ``get("models/resnet18.onnx")``, or `read_network` for 
 
 from __future__ import annotations
 
-from prema_gym.networks.attention import Attention, SelfAttention
-from prema_gym.networks.convolution import Conv2d, Pool2d
+from prema_gym.networks.attention import Attention, GroupedAttention, SelfAttention
+from prema_gym.networks.convolution import Conv2d, Pool2d, UpConv2d
 from prema_gym.networks.importers import Imported, is_file, read_network
+from prema_gym.networks.interaction import PairwiseDot
 from prema_gym.networks.layers import Embedding, Layer, Linear
 from prema_gym.networks.network import LayerList, Network, Phase, check_wiring
-from prema_gym.networks.pointwise import Elementwise, Maxout, Normalization, Softmax
+from prema_gym.networks.pointwise import (
+    ChannelScale,
+    Elementwise,
+    Maxout,
+    Normalization,
+    Rotary,
+    Softmax,
+)
 from prema_gym.networks.recurrent import GRUCell, LSTMCell
 from prema_gym.networks.registry import full_name, get, names, notes, register
 from prema_gym.networks.tensor import Shape, Tensor, concat
@@ -28,11 +36,13 @@ from prema_gym.networks.work import Gemm, VectorWork, Work
 
 __all__ = [
     "Attention",
+    "ChannelScale",
     "Conv2d",
     "Elementwise",
     "Embedding",
     "GRUCell",
     "Gemm",
+    "GroupedAttention",
     "Imported",
     "LSTMCell",
     "Layer",
@@ -41,12 +51,15 @@ __all__ = [
     "Maxout",
     "Network",
     "Normalization",
+    "PairwiseDot",
     "Phase",
     "Pool2d",
+    "Rotary",
     "SelfAttention",
     "Shape",
     "Softmax",
     "Tensor",
+    "UpConv2d",
     "VectorWork",
     "Work",
     "check_wiring",

@@ -12,7 +12,7 @@ from prema_gym.cli.options import FormatOption, HardwareOption, print_notes, rea
 from prema_gym.cli.printing import Format, console, print_rows
 from prema_gym.errors import PremaError
 
-FULL_WIDTH = 110
+FULL_WIDTH = 132
 """Columns of a terminal that shows every column of the listing."""
 
 Network = Annotated[
@@ -52,7 +52,9 @@ def networks(
     found = [name for name in names if _is_read(name)]
     if found or not names:
         estimates = tuple(f"est b{batch}" for batch in (1, 4, 16))
-        too_wide = () if console().width >= FULL_WIDTH else ("layers", "lengths", *estimates)
+        errors = tuple(f"err% b{batch}" for batch in (4, 16))  # that at batch 1 stays
+        wide = console().width >= FULL_WIDTH
+        too_wide = () if wide else ("layers", "lengths", *estimates, *errors)
         rows = network_rows(read_hardware(hardware), found)
         print_rows(rows, format, leave_out=("source", *too_wide))
         print_notes(found)
