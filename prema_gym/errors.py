@@ -51,6 +51,24 @@ class UnknownNameError(ConfigError):
 _MOST_LISTED = 20
 
 
+class UnknownArgumentError(UnknownNameError, TypeError):
+    """A keyword argument that nothing takes: what Python raises, in Python's words.
+
+    Libraries look for the words and for TypeError, and Gymnasium makes the error anew with a longer
+    message: so it is made from one string, by :func:`unknown_argument`.
+    """
+
+    def __init__(self, message: str) -> None:
+        PremaError.__init__(self, message)
+
+
+def unknown_argument(caller: str, given: str, known: Iterable[str]) -> UnknownArgumentError:
+    """Say that ``caller`` takes no argument ``given``, and which one may be meant."""
+    near = difflib.get_close_matches(given, names := list(known), n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else f" (known: {', '.join(names)})"
+    return UnknownArgumentError(f"{caller}() got an unexpected keyword argument {given!r}{hint}")
+
+
 class WorkloadError(PremaError, ValueError):
     """A workload's arrays are inconsistent (negative time, unknown profile, wrong shape)."""
 

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from prema_gym.envs.episodes import Episodes
-from prema_gym.envs.infos import EPISODE_METRICS, REWARD_TERMS, TASKS, standing
+from prema_gym.envs.infos import EPISODE_METRICS, REWARD_TERMS, TASKS, metrics_of, standing
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import RENDER_MODES, EnvSettings
 from prema_gym.envs.snapshots import EpisodesState
@@ -63,7 +63,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
 
     ``Box`` float32 (slots, columns): one row a slot of the context table, all zero where the slot
     is empty. Natural units: scaling is the policy's. ``prema_gym.observation_columns()`` gives this
-    list.
+    list; of the space, ``order`` is at most ``slots`` − 1.
 
     <!-- columns: generated -->
     | column | unit | range | meaning |
@@ -181,7 +181,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 10}  # noqa: RUF012
 
     def __init__(self, **arguments: object) -> None:
-        settings = EnvSettings.of(arguments)
+        settings = EnvSettings.of(f"{type(self).__name__}.__init__", arguments)
         self.settings = settings
         self.render_mode = settings.render_mode
         self.observation_space = cast(
@@ -232,9 +232,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         rises = transition.rise[:, 0].tolist()
         info[REWARD_TERMS] = dict(zip(episodes.ledger.names, rises, strict=True))
         if ended is not None:
-            info[EPISODE_METRICS] = {
-                name: float(value[0]) for name, value in ended.metrics().items()
-            }
+            info[EPISODE_METRICS] = metrics_of(ended.metrics(), 0)
             info[TASKS] = {name: value[0] for name, value in ended.task_arrays().items()}
         if self.render_mode == "human":
             self.render()

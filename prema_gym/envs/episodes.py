@@ -35,11 +35,11 @@ from prema_gym.envs.stepper import Stepper
 from prema_gym.errors import ConfigError, IllegalActionError
 from prema_gym.metrics import IntArray
 from prema_gym.simulator import Simulator
+from prema_gym.simulator.options import NUM_ENVS
 from prema_gym.simulator.snapshots import check_array
 from prema_gym.simulator.state import State
 from prema_gym.workloads.catalog import compile_scenario
 
-_NUM_ENVS = whole(1, 10**6)  # of eight tasks and slots each: some three gigabytes
 _THREADS = whole(1)
 _INT64 = np.dtype(np.int64)
 _NOBODY: IntArray = np.empty(0, np.int64)
@@ -75,7 +75,7 @@ class Episodes:
         self, settings: EnvSettings, num_envs: int, threads: int = 1, *, fresh: bool = False
     ) -> None:
         self.settings = settings
-        self.num_envs = _NUM_ENVS.check("num_envs", num_envs)
+        self.num_envs = NUM_ENVS.check("num_envs", num_envs)
         self.fresh = fresh
         self.threads = min(_THREADS.check("threads", threads), self.num_envs, num_cpus())
         self.catalog = compile_scenario(settings.checked_scenario)

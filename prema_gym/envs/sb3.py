@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from prema_gym.envs import infos as keys
 from prema_gym.envs.ended import EndedEpisodes
 from prema_gym.envs.episodes import Episodes, Step
+from prema_gym.envs.generators import seeds_of
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import EnvSettings
 from prema_gym.envs.snapshots import EpisodesState, refuse_over
@@ -77,7 +78,11 @@ class PremaNPUVecEnv(VecEnv):
     """
 
     def __init__(self, num_envs: int, *, threads: int = 1, **arguments: object) -> None:
-        settings = EnvSettings.of(arguments, ("num_envs", "seed", "threads", "monitor_file"))
+        settings = EnvSettings.of(
+            "make_sb3_env",
+            arguments,
+            ("num_envs", "seed", "threads", "monitor_file"),
+        )
         if settings.render_mode not in (None, *RENDER_MODES):
             raise UnknownNameError("render_mode", str(settings.render_mode), RENDER_MODES)
         self._episodes = Episodes(settings, num_envs, threads)
@@ -91,6 +96,17 @@ class PremaNPUVecEnv(VecEnv):
             observation_space(settings.slots),
             action_space(settings.slots, len(settings.mechanisms)),
         )
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Set the seeds of the next reset: ``seed + i`` for number *i*; None: from fresh entropy.
+
+        Raises:
+            ConfigError: It is no whole number.
+        """
+        if seed is None:
+            return super().seed(None)
+        self._seeds = seeds_of(seed, self.num_envs)
+        return self._seeds
 
     def reset(self) -> NDArray[np.float32]:
         """Start a new episode in every sub-environment, with the seeds and options set before."""
@@ -145,7 +161,7 @@ class PremaNPUVecEnv(VecEnv):
         now_ms, illegal = episodes.now_ms(ended), episodes.illegal_actions(ended)
         rise = step.transition.rise
         for k, i in enumerate(ended.tolist()):
-            own = {name: float(values[k]) for name, values in metrics.items()}
+            own = keys.metrics_of(metrics, k)
             mask = episodes.simulator.mask[i].copy()
             count = int(last.env["num_tasks"][k])
             infos[i] = {

@@ -18,17 +18,17 @@ from prema_gym.checks import (
     declared,
     one_of,
     optional,
-    positive,
     truth,
-    whole,
 )
 from prema_gym.envs.rewards.reward import Reward, resolve_reward
 from prema_gym.envs.rewards.terms import RewardFunction
-from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.errors import ConfigError, unknown_argument
 from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, MECHANISM_NAMES
 from prema_gym.simulator.options import (
     DEFAULT_SLOTS,
-    MAX_SLOTS,
+    HORIZON_MS,
+    MAX_DECISIONS,
+    SLOTS,
     TOKEN_WAITS,
     SchedulerOptions,
 )
@@ -41,12 +41,6 @@ RENDER_MODES = ("ansi", "rgb_array", "human")
 DEFAULT_MAX_DECISIONS = 10_000
 """Some ten times what a scheduler that switches at random takes for the paper's workload; without a
 limit, one that kills at every quantum would never end."""
-
-MOST_DECISIONS = 10**12
-"""Decisions before truncation at most: more than any machine takes in a month."""
-
-MOST_MS = 1e9
-"""Latest horizon: eleven days of the NPU's time, far within 64-bit cycles."""
 
 ScenarioLike = str | os.PathLike[str] | Mapping[str, Any] | Scenario
 
@@ -96,7 +90,7 @@ class EnvSettings:
     scenario: ScenarioLike = declared("paper", _SCENARIO, help="what is drawn, and the machine")
     slots: int = declared(
         DEFAULT_SLOTS,
-        whole(1, MAX_SLOTS),
+        SLOTS,
         help="tasks a policy can choose from; more wait in a queue",
     )
     reward: str | Mapping[str, float] | RewardFunction | Reward = declared(
@@ -111,12 +105,12 @@ class EnvSettings:
     )
     max_decisions: int | None = declared(
         DEFAULT_MAX_DECISIONS,
-        optional(whole(1, MOST_DECISIONS)),
+        optional(MAX_DECISIONS),
         help="truncate after so many decisions",
     )
     horizon_ms: float | None = declared(
         None,
-        optional(positive(MOST_MS)),
+        optional(HORIZON_MS),
         unit="ms",
         help="truncate at the first decision from this time on",
     )
@@ -142,21 +136,24 @@ class EnvSettings:
             object.__setattr__(self, "record_timeline", True)
 
     @classmethod
-    def of(cls, arguments: Mapping[str, Any], beside: Sequence[str] = ()) -> EnvSettings:
+    def of(
+        cls, caller: str, arguments: Mapping[str, Any], beside: Sequence[str] = ()
+    ) -> EnvSettings:
         """Build settings from keyword arguments.
 
         Args:
+            caller: Who was given them, for the message.
             arguments: Settings by name.
-            beside: What else the caller could have been given, for the message.
+            beside: What else it could have been given.
 
         Raises:
-            UnknownNameError: A name that is no setting; the message names the nearest one.
+            UnknownArgumentError: A name that is no setting; the message names the nearest one.
             ConfigError: A value that is not allowed.
         """
         known = [f.name for f in fields(cls)]
         for name in arguments:
             if name not in known:
-                raise UnknownNameError("argument", name, (*known, *beside), "the environment")
+                raise unknown_argument(caller, name, (*known, *beside))
         return cls(**arguments)
 
     @property

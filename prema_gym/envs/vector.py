@@ -21,7 +21,7 @@ from prema_gym.envs.on_demand import OnDemand
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import EnvSettings
 from prema_gym.envs.snapshots import EpisodesState, refuse_over
-from prema_gym.envs.spaces import action_space, observation_space
+from prema_gym.envs.spaces import action_space, batched, observation_space
 from prema_gym.envs.step import Transition
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.metrics import IntArray
@@ -83,7 +83,11 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         threads: int = 1,
         **arguments: object,
     ) -> None:
-        settings = EnvSettings.of(arguments, ("num_envs", "autoreset_mode", "copy", "threads"))
+        settings = EnvSettings.of(
+            f"{type(self).__name__}.__init__",
+            arguments,
+            ("num_envs", "autoreset_mode", "copy", "threads"),
+        )
         if settings.render_mode not in (None, *RENDER_MODES):
             raise UnknownNameError("render_mode", str(settings.render_mode), RENDER_MODES)
         self.settings = settings
@@ -99,7 +103,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         self.num_envs = self._episodes.num_envs
         self.single_observation_space = observation_space(settings.slots)
         self.single_action_space = action_space(settings.slots, len(settings.mechanisms))
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.observation_space = batched(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._renderer = Renderer(settings.render_mode, self.metadata["render_fps"])
         self._seeds = [_UNKNOWN] * self.num_envs

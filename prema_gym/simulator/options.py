@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
-from prema_gym.checks import check_fields, declared, one_of, truth
+from prema_gym.checks import check_fields, declared, one_of, positive, truth, whole
 from prema_gym.simulator.mechanisms import MECHANISMS
 from prema_gym.simulator.state import NONE
 
 DEFAULT_SLOTS = 16  # the paper's context table holds 16 tasks (fidelity.md, S)
 MAX_SLOTS = 4096  # far beyond any context table; a table of it still takes a third of a megabyte
+
+# What the sizes and limits of a simulation may be, wherever they are given.
+SLOTS = whole(1, MAX_SLOTS)
+NUM_ENVS = whole(1, 10**6)  # of eight tasks and slots each: some three gigabytes
+MAX_TASKS = whole(1, 10**6)
+MAX_DECISIONS = whole(1, 10**12)  # more than any machine takes in a month
+HORIZON_MS = positive(1e9)  # eleven days of the NPU's time, far within 64-bit cycles
 
 
 class TokenWait(IntEnum):

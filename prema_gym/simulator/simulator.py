@@ -18,13 +18,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prema_gym.checks import optional, positive, truth, whole
+from prema_gym.checks import optional, truth
 from prema_gym.errors import ConfigError, IllegalActionError, WorkloadError
 from prema_gym.simulator import engine, rules
 from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, check_mechanisms
 from prema_gym.simulator.options import (
     DEFAULT_SLOTS,
-    MAX_SLOTS,
+    HORIZON_MS,
+    MAX_DECISIONS,
+    MAX_TASKS,
+    NUM_ENVS,
+    SLOTS,
     SchedulerOptions,
     engine_options,
 )
@@ -81,12 +85,12 @@ class Simulator(UncheckedSimulator):
                 quantum_cycles=catalog.scenario.quantum_cycles,
                 clock_hz=catalog.scenario.hardware.clock_hz,
                 oracle=self.oracle,
-                max_decisions=optional(whole()).check("max_decisions", max_decisions),
-                horizon_ms=optional(positive()).check("horizon_ms", horizon_ms),
+                max_decisions=optional(MAX_DECISIONS).check("max_decisions", max_decisions),
+                horizon_ms=optional(HORIZON_MS).check("horizon_ms", horizon_ms),
             ),
-            num_envs=whole().check("num_envs", num_envs),
-            slots=whole(1, MAX_SLOTS).check("slots", slots),
-            max_tasks=whole().check("max_tasks", max_tasks),
+            num_envs=NUM_ENVS.check("num_envs", num_envs),
+            slots=SLOTS.check("slots", slots),
+            max_tasks=MAX_TASKS.check("max_tasks", max_tasks),
             record_timeline=truth().check("record_timeline", record_timeline),
         )
 
