@@ -44,7 +44,9 @@ class UnknownNameError(ConfigError):
         place = f" in {where}" if where else ""
         tail = f"; {note}" if note else ""
         # Of many names the near ones say more than all of them.
-        known = "" if near and len(names) > _MOST_LISTED else f" (known: {', '.join(names)})"
+        known = (
+            "" if near and len(names) > _MOST_LISTED else f" (known: {', '.join(names) or 'none'})"
+        )
         super().__init__(f"unknown {kind} {given!r}{place}{hint}{known}{tail}")
 
 

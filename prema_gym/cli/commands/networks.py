@@ -48,8 +48,8 @@ def networks(
     """List networks: layers, MACs, weights, isolated and estimated times at batch 1, 4, 16."""
     from prema_gym.views.listings import network_rows
 
-    names = [_as_read(name, dim or (), lenient) for name in network or ()]
-    found = [name for name in names if _is_read(name)]
+    names = list(network or ())
+    found = [read for name in names if (read := _read(name, dim or (), lenient))]
     if found or not names:
         estimates = tuple(f"est b{batch}" for batch in (1, 4, 16))
         errors = tuple(f"err% b{batch}" for batch in (4, 16))  # that at batch 1 stays
@@ -74,13 +74,14 @@ def _as_read(name: str, dims: Sequence[str], lenient: bool) -> str:
     return join_name(path, for_all.joined(own))
 
 
-def _is_read(name: str) -> bool:
-    """Whether there is such a network; if not, a line says why, and the others are still shown."""
+def _read(name: str, dims: Sequence[str], lenient: bool) -> str:
+    """The name under which a network is found, empty if there is none: a line says why."""
     from prema_gym.networks import get
 
     try:
+        name = _as_read(name, dims, lenient)
         get(name)
     except PremaError as error:
         print("prema-gym: " + " ".join(str(error).split()), file=sys.stderr)
-        return False
-    return True
+        return ""
+    return name

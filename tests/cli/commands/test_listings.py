@@ -98,3 +98,18 @@ def test_a_bad_network_file_is_one_line(
         status, out, err = run(capsys, "networks", name)
         assert (status, out, err.count("\n")) == (2, "", 1)
         assert needle in err
+
+
+def test_a_file_that_cannot_be_read_does_not_hide_the_others(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("good.csv").write_text("Layer,M,N,K\na,4,5,6\n")
+    Path("bad.csv").write_text("Layer,M,N,K\na,4,5\n")
+    Path("dir.csv").mkdir()
+    bad = ("bad.csv", "dir.csv", "none.csv", "good.csv?what", "good.csv?t=3", "resnet-5")
+    status, out, err = run(capsys, "networks", "good.csv", *bad, "--format", "json")
+    assert status == 2
+    assert [row["network"] for row in json.loads(out)] == ["good.csv"]
+    assert err.count("\n") == len(bad)
+    assert "known" not in err.splitlines()[-1] or str(tmp_path) not in err.splitlines()[-1]
