@@ -100,8 +100,8 @@ def pieces(total: int, size: int) -> list[int]:
 class Tile:
     """One GEMM_OP or VECTOR_OP."""
 
-    compute: int
     load_bytes: int  # weights and inputs it brings in
+    compute: int = 0
     output_bytes: int = 0  # of the output tile it finishes, if it does
     partial_bytes: int = 0  # partial sums it leaves in the accumulator
     cycles: int = 0  # as it stands among its layer's tiles: see `layer_tiles`

@@ -90,7 +90,8 @@ def _between_neighbours(
     """Yield each output tile between those before and after it, alike ones together."""
     for index, run in enumerate(runs):
         for groups, is_first, is_last in places(run.groups):
-            before = after = run
+            before: TileRun | None = run
+            after: TileRun | None = run
             if is_first:
                 before = runs[index - 1] if index else None
             if is_last:
