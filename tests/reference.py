@@ -3,7 +3,7 @@
 Two parts, both plain Python on integers:
 
 - ``network_tiles`` lists the tiles of a network one by one, by the timing rules of
-  ``docs/fidelity.md`` (a tile costs the larger of its compute and its memory time).
+  ``docs/simulator.md`` (a tile costs the larger of computing and what memory moves meanwhile).
 - ``ReferenceSimulator`` plays tasks made of such lists by the contract in ``docs/simulator.md``.
 
 Nothing here is shared with the engine or with the segment arithmetic of ``prema_gym.hardware``:
@@ -100,10 +100,11 @@ def pieces(total: int, size: int) -> list[int]:
 class Tile:
     """One GEMM_OP or VECTOR_OP."""
 
-    cycles: int
     load_bytes: int  # weights and inputs it brings in
+    compute: int = 0
     output_bytes: int = 0  # of the output tile it finishes, if it does
     partial_bytes: int = 0  # partial sums it leaves in the accumulator
+    cycles: int = 0  # as it stands among its layer's tiles: see `layer_tiles`
     starts_layer: bool = False
     ends_layer: bool = False
     # Of the whole layer it belongs to, as a scheduler counts layers: see `phase_tiles`.
@@ -118,36 +119,33 @@ def tile_rows(machine: Machine) -> int:
 
 
 def gemm_tiles(machine: Machine, work: Gemm) -> Iterable[Tile]:
-    """The tiles of all ``count`` products (N outermost, then M, then K) without any first load."""
+    """The tiles of all ``count`` products: N outermost, then M, then K with a ragged one first."""
     width = machine.element_bytes
     depth, columns = machine.array_rows, machine.array_cols
     rows = tile_rows(machine)
+    k_tiles = ceil_div(work.k, depth)
     for _ in range(work.count):
         for n in pieces(work.n, columns):
             for m in pieces(work.m, rows):
-                k_pieces = pieces(work.k, depth)
-                for position, k in enumerate(k_pieces):
-                    last = position == len(k_pieces) - 1
-                    load = (k * n + m * k) * width
-                    store = m * n * width if last else 0
-                    compute = 2 * depth + columns + m - 2
-                    memory = stream_cycles(machine, load + store, machine.dram_bytes_per_s)
+                for position in range(k_tiles):
+                    k = work.k - (k_tiles - 1) * depth if position == 0 else depth
+                    last = position == k_tiles - 1
                     yield Tile(
-                        cycles=max(compute, memory),
-                        load_bytes=load,
-                        output_bytes=store,
+                        compute=2 * depth + columns + m - 2,
+                        load_bytes=(k * n + m * k) * width,
+                        output_bytes=m * n * width if last else 0,
                         partial_bytes=0 if last else m * n * machine.accumulator_bytes,
                     )
 
 
 def vector_tiles(machine: Machine, work: VectorWork) -> Iterable[Tile]:
-    """The tiles of all ``count`` repetitions, without any first load.
+    """The tiles of all ``count`` repetitions.
 
-    A full VECTOR_OP makes as many elements as a full GEMM_OP drains. Every tile but the last reads
+    A full VECTOR_OP makes as many elements as a weight tile has. Every tile but the last reads
     the whole-element part of its proportional share of the inputs, the last one the rest.
     """
     width = machine.element_bytes
-    full = tile_rows(machine) * machine.array_cols
+    full = machine.array_rows * machine.array_cols
     for _ in range(work.count):
         unread = work.input_elements
         sizes = pieces(work.elements, full)
@@ -155,10 +153,8 @@ def vector_tiles(machine: Machine, work: VectorWork) -> Iterable[Tile]:
             last = position == len(sizes) - 1
             inputs = unread if last else work.input_elements * full // work.elements
             unread -= inputs
-            steps = ceil_div(elements, machine.vector_lanes)
-            memory = stream_cycles(machine, (inputs + elements) * width, machine.dram_bytes_per_s)
             yield Tile(
-                cycles=max(steps * work.ops_per_element, memory),
+                compute=ceil_div(elements, machine.vector_lanes) * work.ops_per_element,
                 load_bytes=inputs * width,
                 output_bytes=elements * width,
             )
@@ -209,29 +205,33 @@ def phase_tiles(
 
 
 def layer_tiles(machine: Machine, works: Iterable[Gemm | VectorWork]) -> list[Tile]:
-    """The tiles of one layer; its first one also waits for its own load, which nothing hides."""
+    """The tiles of one layer with their times.
+
+    While a tile computes, memory loads the next one's data and stores the last one's output.
+    Nothing hides the layer's first load and its last store.
+    """
     tiles: list[Tile] = []
     for work in works:
         if isinstance(work, Gemm):
             tiles += gemm_tiles(machine, work)
         else:
             tiles += vector_tiles(machine, work)
-    marked = []
+
+    def stream(num_bytes: int) -> int:
+        return stream_cycles(machine, num_bytes, machine.dram_bytes_per_s)
+
+    timed = []
     for position, tile in enumerate(tiles):
         first, last = position == 0, position == len(tiles) - 1
-        load = stream_cycles(machine, tile.load_bytes, machine.dram_bytes_per_s)
-        lead = machine.dram_latency_cycles + load if first else 0
-        marked.append(
-            Tile(
-                cycles=lead + tile.cycles,
-                load_bytes=tile.load_bytes,
-                output_bytes=tile.output_bytes,
-                partial_bytes=tile.partial_bytes,
-                starts_layer=first,
-                ends_layer=last,
-            )
-        )
-    return marked
+        beside = 0 if first else tiles[position - 1].output_bytes
+        beside += 0 if last else tiles[position + 1].load_bytes
+        cycles = max(tile.compute, stream(beside))
+        if first:
+            cycles += machine.dram_latency_cycles + stream(tile.load_bytes)
+        if last:
+            cycles += stream(tile.output_bytes)
+        timed.append(replace(tile, cycles=cycles, starts_layer=first, ends_layer=last))
+    return timed
 
 
 @dataclass
@@ -242,7 +242,7 @@ class Cursor:
     index: int = 0  # tiles finished; the one under way, or the next
     into: int = 0  # cycles of it already done
     done: int = 0  # cycles done in all
-    finished_bytes: int = 0  # output tiles of this layer finished so far
+    unstored_bytes: int = 0  # of the output tile that the last tile finished
     partial_bytes: int = 0
 
     def advance(self, cycles: int) -> None:
@@ -255,11 +255,8 @@ class Cursor:
             if self.into == tile.cycles:
                 self.index += 1
                 self.into = 0
-                self.finished_bytes += tile.output_bytes
-                self.partial_bytes = tile.partial_bytes
-                if tile.ends_layer:
-                    self.finished_bytes = 0
-                    self.partial_bytes = 0
+                self.unstored_bytes = 0 if tile.ends_layer else tile.output_bytes
+                self.partial_bytes = 0 if tile.ends_layer else tile.partial_bytes
 
     def cycles_to_boundary(self) -> int:
         return self.tiles[self.index].cycles - self.into if self.into else 0
@@ -274,8 +271,8 @@ class Cursor:
     def at_end(self) -> bool:
         return self.index == len(self.tiles)
 
-    def context_bytes(self, machine: Machine) -> int:
-        return min(machine.ubuf_bytes, self.finished_bytes) + self.partial_bytes
+    def context_bytes(self) -> int:
+        return self.unstored_bytes + self.partial_bytes
 
     def next_layer(self, oracle: bool) -> int:
         """What the scheduler is shown of the layer of the next tile; 0 at the end."""
@@ -633,7 +630,7 @@ class ReferenceSimulator:
         return self._host(context_bytes)
 
     def _save(self, task: TaskState) -> None:
-        context = task.cursor.context_bytes(self.config)
+        context = task.cursor.context_bytes()
         cycles = self._save_cycles(context)
         task.saved_in = self._place(context)
         if task.saved_in == "npu":
@@ -644,7 +641,7 @@ class ReferenceSimulator:
         self._spend("checkpoint", task, cycles)
 
     def _restore_cycles(self, task: TaskState) -> int:
-        context = task.cursor.context_bytes(self.config)
+        context = task.cursor.context_bytes()
         reload_bytes = task.cursor.reload_bytes()
         if task.saved_in == "host":
             return self._host(context) + self._dram(reload_bytes)
@@ -653,7 +650,7 @@ class ReferenceSimulator:
     def _restore(self, task: TaskState) -> None:
         cycles = self._restore_cycles(task)
         if task.saved_in == "npu":
-            self.dram_used -= task.cursor.context_bytes(self.config)
+            self.dram_used -= task.cursor.context_bytes()
         task.saved_in = None
         task.restore_cycles += cycles
         self._spend("restore", task, cycles)
@@ -707,7 +704,7 @@ class ReferenceSimulator:
     def _row(self, task: TaskState) -> dict[str, float]:
         running = task is self.running
         stop = task.cursor.at_boundary() if running else task.cursor
-        context = stop.context_bytes(self.config)
+        context = stop.context_bytes()
         cycles_to_free = task.cursor.cycles_to_boundary() + self._save_cycles(context)
         return {
             "present": 1,

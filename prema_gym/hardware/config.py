@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from prema_gym.checks import (
@@ -112,8 +113,8 @@ class NPUConfig:
     dram_bytes: int = _size(
         8 * 2**30,
         "B",
-        "NPU memory for checkpointed contexts; ours: sixteen contexts of at most UBUF and "
-        "accumulators (9 MiB each) never fill the 8 GiB of one HBM2 stack",
+        "NPU memory for checkpointed contexts; ours: one HBM2 stack, which sixteen contexts of at "
+        "most one tile (1 MiB each) never fill",
         least=0,
         most=_MOST_BYTES,
     )
@@ -161,16 +162,15 @@ class NPUConfig:
             )
 
     def _check_overflow(self) -> None:
-        """Hold the largest transfer of a GEMM context, in cycles, within int64."""
-        tile_elements = self.array_rows * (self.array_cols + self.tile_rows)
-        largest = self.context_limit_bytes + tile_elements * self.element_bytes
+        """Hold the largest transfer, a restore of a context and both buffers, within int64."""
+        largest = self.context_limit_bytes + self.ubuf_bytes + self.wbuf_bytes
         for name in ("dram_bytes_per_s", "host_link_bytes_per_s"):
             ratio = self.cycles_per_byte(name)
             # What the kernels form to round up: n · num + den − 1.
             if largest * ratio.numerator + ratio.denominator > INT64_MAX:
                 raise ConfigError(
                     f"{name} must keep cycle counts within 64 bits, got {getattr(self, name)} with "
-                    f"clock_hz = {self.clock_hz} and contexts of up to {largest} B; use rounder "
+                    f"clock_hz = {self.clock_hz} and restores of up to {largest} B; use rounder "
                     "rates or smaller buffers"
                 )
 
@@ -188,14 +188,17 @@ class NPUConfig:
 
     @property
     def vector_tile_elements(self) -> int:
-        """Output elements of one full VECTOR_OP: as many as one full GEMM_OP drains."""
-        return self.tile_rows * self.array_cols
+        """Output elements of one full VECTOR_OP: as many as a weight tile has.
+
+        Ours: small enough that what a layer cannot hide, its first load and last store, is little.
+        """
+        return self.array_rows * self.array_cols
 
     @property
     def context_limit_bytes(self) -> int:
-        """Largest context a checkpoint can hold: a full UBUF and one tile's partial sums."""
-        sums = self.tile_rows * self.array_cols * self.accumulator_bytes
-        return self.ubuf_bytes + sums
+        """Largest context a checkpoint can hold: one tile's output, or its partial sums."""
+        sums = self.tile_rows * self.array_cols * max(self.element_bytes, self.accumulator_bytes)
+        return max(sums, self.vector_tile_elements * self.element_bytes)
 
     def cycles_per_byte(self, bandwidth: str) -> Fraction:
         """Exact clock/bandwidth ratio of a bandwidth field, 0 if it is infinite."""
@@ -203,6 +206,11 @@ class NPUConfig:
         if math.isinf(rate):
             return Fraction(0)
         return Fraction(self.clock_hz, rate)
+
+    @cached_property
+    def dram_cycles_per_byte(self) -> Fraction:
+        """Exact clock/bandwidth ratio of NPU memory, kept: every tile's time needs it."""
+        return self.cycles_per_byte("dram_bytes_per_s")
 
     def milliseconds(self, cycles: float) -> float:
         """Time of ``cycles`` in milliseconds."""

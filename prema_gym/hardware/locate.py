@@ -13,22 +13,21 @@ from prema_gym.hardware.layout import (
     AT_END,
     END_PHASE,
     END_SEGMENT,
+    FIRST_CYCLES,
+    FIRST_LOAD_BYTES,
     FIRST_PHASE,
     FIRST_SEGMENT,
+    GROUP_CYCLES,
     GROUPS,
     INNER_CYCLES,
     INNER_LOAD_BYTES,
-    INNER_TILES,
-    LAST_CYCLES,
-    LAST_LOAD_BYTES,
-    LEAD_CYCLES,
-    OUTPUT_BASE_BYTES,
     OUTPUT_BYTES,
     OUTPUT_STEPS,
     PARTIAL_BYTES,
     PHASE_CYCLES,
     REPEAT,
-    UBUF_BYTES,
+    TILES,
+    UNSTORED_BYTES,
     ProfileTable,
 )
 
@@ -68,40 +67,38 @@ def _locate_in_phase(
         else:
             beyond = middle
 
-    start = starts[segment]
-    lead = segments[segment, LEAD_CYCLES]
-    inner_tiles = segments[segment, INNER_TILES]
-    inner = segments[segment, INNER_CYCLES]
-    group = inner_tiles * inner + segments[segment, LAST_CYCLES]
-
-    # Tiles are equal once the lead is taken off; within the lead, the first tile is in flight.
-    done = progress - start
-    if done > 0:
-        done = max(done - lead, 1)
-        start += lead
+    group = segments[segment, GROUP_CYCLES]
+    tiles = segments[segment, TILES]
+    first_cycles = segments[segment, FIRST_CYCLES]
+    inner_cycles = segments[segment, INNER_CYCLES]
+    done = progress - starts[segment]
     groups_done = done // group
-    tiles_done = 0
     rest = done - groups_done * group
-    if rest > inner_tiles * inner:
-        groups_done += 1
-    elif rest > 0:
-        tiles_done = (rest + inner - 1) // inner
-    boundary = start + groups_done * group + tiles_done * inner
+    boundary = progress - rest
+    tiles_done = 0
+    if rest > 0:
+        if tiles > 1 and rest <= first_cycles + (tiles - 2) * inner_cycles:
+            inner_done = 0
+            if rest > first_cycles:
+                inner_done = (rest - first_cycles + inner_cycles - 1) // inner_cycles
+            tiles_done = 1 + inner_done
+            boundary += first_cycles + inner_done * inner_cycles
+        else:  # the last tile of an output tile is in flight
+            groups_done += 1
+            boundary += group
 
+    if tiles_done > 0:
+        context = segments[segment, PARTIAL_BYTES]
+        return boundary, context, segments[segment, INNER_LOAD_BYTES], segment
     if groups_done == segments[segment, GROUPS]:  # the end of this segment: the next one follows
         segment += 1
         groups_done = 0
         if segment == end:
             return boundary, 0, 0, end
-    output = segments[segment, OUTPUT_BASE_BYTES] + groups_done * segments[segment, OUTPUT_BYTES]
-    if output == 0 and tiles_done == 0:  # the start of a layer
+    context = segments[segment, OUTPUT_BYTES if groups_done > 0 else UNSTORED_BYTES]
+    if context == 0:  # the start of a layer
         return boundary, 0, 0, segment
-    context = min(table.machine[UBUF_BYTES], output)
-    if tiles_done > 0:
-        context += segments[segment, PARTIAL_BYTES]
-    if tiles_done < segments[segment, INNER_TILES]:
-        return boundary, context, segments[segment, INNER_LOAD_BYTES], segment
-    return boundary, context, segments[segment, LAST_LOAD_BYTES], segment
+    return boundary, context, segments[segment, FIRST_LOAD_BYTES], segment
 
 
 @inlined

@@ -1,8 +1,8 @@
 """Into which tiles (GEMM_OPs, VECTOR_OPs) is a layer cut, and what does each compute and move?
 
-The one place where tiles are enumerated: timing (:mod:`prema_gym.hardware.timing`) sums these runs,
-the profile (:mod:`prema_gym.hardware.profile`) lays them end to end, so they cannot disagree. Equal
-tiles are kept as one run with a count: a layer of a million tiles costs a handful of records.
+The one place where tiles are enumerated; :mod:`prema_gym.hardware.pipeline` says how long each
+takes. Equal tiles are kept as one run with a count: a layer of a million tiles costs a handful of
+records.
 
 Unit of time: cycles. Source: fidelity.md, "Time of a layer"; the tile order and the rule for
 vector tiles are ours.
@@ -10,7 +10,7 @@ vector tiles are ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
@@ -25,55 +25,35 @@ columns, so only a slip does."""
 
 
 class TileRun(NamedTuple):
-    """``groups`` equal output tiles in a row, each of ``inner_tiles`` K tiles and then a last one.
+    """``groups`` equal output tiles in a row, each of ``tiles`` tiles.
 
-    All K tiles of one output tile compute for the same time (the array always fills and drains);
-    inner ones only load, the last one also stores the finished output. A vector tile is an output
-    tile without inner tiles.
+    The tiles of one output tile are its K tiles. All compute for the same time (the array always
+    fills and drains). The first one may be ragged; a vector tile is an output tile of one tile.
     """
 
     groups: int
-    inner_tiles: int
+    tiles: int  # of one output tile
     compute_cycles: int  # of each tile
-    inner_load_bytes: int
-    last_load_bytes: int
+    first_load_bytes: int  # of an output tile's first tile
+    inner_load_bytes: int  # of each of its other tiles; 0 where there are none
     output_bytes: int  # of one finished output tile
-    partial_bytes: int  # partial sums held between the K tiles of one output tile; 0 for vector
+    partial_bytes: int  # partial sums held between the tiles of one output tile; 0 for vector
     output_macs: int  # multiply-accumulates of one output tile, all its K tiles; 0 for vector
     vector_ops: int  # lane operations of one vector tile; 0 for GEMM
 
-    @property
-    def first_load_bytes(self) -> int:
-        """What the run's first tile loads."""
-        return self.inner_load_bytes if self.inner_tiles else self.last_load_bytes
 
+def places(count: int) -> Iterator[tuple[int, bool, bool]]:
+    """Yield (how many, whether it is the first, whether the last) for ``count`` things in a row.
 
-def transfer_cycles(config: NPUConfig, num_bytes: int) -> int:
-    """Cycles in which NPU memory moves ``num_bytes``, rounded up, without the latency."""
-    ratio = config.cycles_per_byte("dram_bytes_per_s")
-    return -(-num_bytes * ratio.numerator // ratio.denominator)
-
-
-def inner_cycles(config: NPUConfig, run: TileRun) -> int:
-    """Cycles of one inner K tile of ``run``: the longer of computing and loading."""
-    return max(run.compute_cycles, transfer_cycles(config, run.inner_load_bytes))
-
-
-def last_cycles(config: NPUConfig, run: TileRun) -> int:
-    """Cycles of the last K tile of ``run``, which also stores the output tile."""
-    moved = run.last_load_bytes + run.output_bytes
-    return max(run.compute_cycles, transfer_cycles(config, moved))
-
-
-def lead_cycles(config: NPUConfig, runs: Sequence[TileRun]) -> int:
-    """Cycles before a layer's first tile can compute: memory latency and that tile's load.
-
-    Later loads hide behind the tile before them (double buffering), also from one work of the layer
-    to the next. A layer without tiles has no lead.
+    The first, those between, the last: whatever depends on no more than that needs three records.
     """
-    if not runs:
-        return 0
-    return config.dram_latency_cycles + transfer_cycles(config, runs[0].first_load_bytes)
+    if count == 1:
+        yield 1, True, True
+        return
+    yield 1, True, False
+    if count > 2:
+        yield count - 2, False, False
+    yield 1, False, True
 
 
 def layer_runs(config: NPUConfig, layer: Layer, batch: int) -> list[TileRun]:
@@ -104,18 +84,18 @@ def work_runs(config: NPUConfig, work: Work) -> list[TileRun]:
 
 
 def _gemm_runs(config: NPUConfig, gemm: Gemm) -> list[TileRun]:
-    """Tiles of one GEMM: N tiles outermost, then M tiles, then K tiles."""
-    inner_tiles = -(-gemm.k // config.array_rows) - 1
-    last_k = gemm.k - inner_tiles * config.array_rows
+    """Tiles of one GEMM: N tiles outermost, then M tiles, then K tiles, a ragged one first."""
+    tiles = -(-gemm.k // config.array_rows)
+    first_k = gemm.k - (tiles - 1) * config.array_rows
     runs: list[TileRun] = []
     for n, n_tiles in _split(gemm.n, config.array_cols):
         column = [
             TileRun(
                 groups=m_tiles,
-                inner_tiles=inner_tiles,
+                tiles=tiles,
                 compute_cycles=2 * config.array_rows + config.array_cols + m - 2,
-                inner_load_bytes=_load_bytes(config, m, config.array_rows, n) * (inner_tiles > 0),
-                last_load_bytes=_load_bytes(config, m, last_k, n),
+                first_load_bytes=_load_bytes(config, m, first_k, n),
+                inner_load_bytes=_load_bytes(config, m, config.array_rows, n) * (tiles > 1),
                 output_bytes=m * n * config.element_bytes,
                 partial_bytes=m * n * config.accumulator_bytes,
                 output_macs=m * gemm.k * n,
@@ -143,10 +123,10 @@ def _vector_runs(config: NPUConfig, work: VectorWork) -> list[TileRun]:
     return [
         TileRun(
             groups=tiles,
-            inner_tiles=0,
+            tiles=1,
             compute_cycles=-(-elements // config.vector_lanes) * work.ops_per_element,
+            first_load_bytes=inputs * config.element_bytes,
             inner_load_bytes=0,
-            last_load_bytes=inputs * config.element_bytes,
             output_bytes=elements * config.element_bytes,
             partial_bytes=0,
             output_macs=0,

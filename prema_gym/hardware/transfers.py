@@ -19,7 +19,6 @@ from prema_gym.hardware.layout import (
     HOST_DEN,
     HOST_NUM,
     MACHINE_FIELDS,
-    UBUF_BYTES,
 )
 
 
@@ -28,7 +27,6 @@ def machine_array(config: NPUConfig) -> NDArray[np.int64]:
     dram = config.cycles_per_byte("dram_bytes_per_s")
     host = config.cycles_per_byte("host_link_bytes_per_s")
     machine = np.zeros(MACHINE_FIELDS, dtype=np.int64)
-    machine[UBUF_BYTES] = config.ubuf_bytes
     machine[DRAM_BYTES] = config.dram_bytes
     machine[DRAM_LATENCY_CYCLES] = config.dram_latency_cycles
     machine[DRAM_NUM], machine[DRAM_DEN] = dram.numerator, dram.denominator

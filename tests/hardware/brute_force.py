@@ -48,10 +48,11 @@ def one_layer(*works: Work) -> Network:
 
 @dataclass
 class Tile:
-    cycles: int
+    compute: int
     load: int
-    output: int = 0
+    store: int = 0  # of the output tile it finishes, if it does
     partial: int = 0
+    cycles: int = 0  # its place in the layer decides
     ends_layer: bool = False
     starts_layer: bool = False
 
@@ -75,36 +76,37 @@ def work_tiles(config: NPUConfig, work: Work) -> list[Tile]:
     if isinstance(work, Gemm):
         for n in pieces(work.n, config.array_cols):
             for m in pieces(work.m, rows):
-                depths = pieces(work.k, config.array_rows)
+                depths = pieces(work.k, config.array_rows)[::-1]  # a ragged one first
                 for index, k in enumerate(depths):
                     is_last = index == len(depths) - 1
-                    load = (k * n + m * k) * width
-                    store = m * n * width if is_last else 0
-                    memory = stream_cycles(config, load + store, config.dram_bytes_per_s)
                     compute = 2 * config.array_rows + config.array_cols + m - 2
+                    store = m * n * width if is_last else 0
                     sums = 0 if is_last else m * n * config.accumulator_bytes
-                    tiles.append(Tile(max(compute, memory), load, store, sums))
+                    tiles.append(Tile(compute, (k * n + m * k) * width, store, sums))
     else:
         left = work.input_elements
-        sizes = pieces(work.elements, rows * config.array_cols)
+        sizes = pieces(work.elements, config.array_rows * config.array_cols)
         for index, elements in enumerate(sizes):
             inputs = left
             if index < len(sizes) - 1:
                 inputs = math.floor(Fraction(work.input_elements * elements, work.elements))
             left -= inputs
-            load, store = inputs * width, elements * width
-            memory = stream_cycles(config, load + store, config.dram_bytes_per_s)
             compute = math.ceil(elements / config.vector_lanes) * work.ops_per_element
-            tiles.append(Tile(max(compute, memory), load, store))
+            tiles.append(Tile(compute, inputs * width, elements * width))
     return [Tile(**vars(tile)) for _ in range(work.count) for tile in tiles]
 
 
 def layer_tiles(config: NPUConfig, works: Sequence[Work]) -> list[Tile]:
+    """Each tile beside the next one's load and the store of the one before."""
     tiles = [tile for work in works for tile in work_tiles(config, work)]
-    first_load = stream_cycles(config, tiles[0].load, config.dram_bytes_per_s)
-    tiles[0].cycles += config.dram_latency_cycles + first_load
-    tiles[0].starts_layer = True
-    tiles[-1].ends_layer = True
+    rate = config.dram_bytes_per_s
+    for before, tile, after in zip([None, *tiles], tiles, [*tiles[1:], None], strict=False):
+        moved = (before.store if before else 0) + (after.load if after else 0)
+        tile.cycles = max(tile.compute, stream_cycles(config, moved, rate))
+    first, last = tiles[0], tiles[-1]
+    first.cycles += config.dram_latency_cycles + stream_cycles(config, first.load, rate)
+    last.cycles += stream_cycles(config, last.store, rate)
+    first.starts_layer = last.ends_layer = True
     return tiles
 
 
@@ -120,16 +122,13 @@ def all_tiles(config: NPUConfig, net: Network, output_length: int) -> list[Tile]
 def boundaries(config: NPUConfig, tiles: Sequence[Tile]) -> list[tuple[int, int, int]]:
     """Every boundary as (progress, context bytes, reload bytes), progress 0 included."""
     found = [(0, 0, 0)]
-    now = finished = 0
+    now = 0
     for index, tile in enumerate(tiles):
         now += tile.cycles
-        finished += tile.output
         if tile.ends_layer:
-            finished = 0
             found.append((now, 0, 0))
-        else:
-            context = min(config.ubuf_bytes, finished) + tile.partial
-            found.append((now, context, tiles[index + 1].load))
+        else:  # what it finished is stored beside the next tile
+            found.append((now, tile.store + tile.partial, tiles[index + 1].load))
     return found
 
 
