@@ -32,6 +32,7 @@ KNOWN = {
     "np-prema": Look("#7A5195", (2, 2), "^"),
     "static-sjf": Look("#E69F00", (), "^"),
     "static-hpf": Look("#CC79A7", (), "P"),
+    "kill-sjf": Look("#8C6D31", (5, 2), "X"),
     "learned-ppo": Look("#A63603", (5, 2), "D"),
 }
 """Looks of the policies that most pictures show; others get theirs from their name."""
@@ -55,6 +56,12 @@ def look(policy: str) -> Look:
         _DASHES[number // 8 % len(_DASHES)],
         _MARKS[number // 32 % len(_MARKS)],
     )
+
+
+def nth(number: int) -> Look:
+    """How the things of another kind, networks say, are drawn, by their place in a list."""
+    at = number % len(_COLOURS)
+    return Look(_COLOURS[at], _DASHES[number // len(_COLOURS) % len(_DASHES)], _MARKS[at])
 
 
 def priority_colours(priorities: Iterable[int]) -> dict[int, str]:
