@@ -74,4 +74,4 @@ def test_contexts_that_never_fit_go_to_the_host() -> None:
 def test_a_sliver_of_an_array_is_tabled_by_count_not_tile_by_tile() -> None:
     sliver = NPUConfig(array_rows=2**20, array_cols=1)
     (row,) = preemption_table(sliver, get("alexnet"), batches=(16,))
-    assert 0 < row.latency_us.min < row.latency_us.max
+    assert 0 < row.latency_us.mean < row.latency_us.max
