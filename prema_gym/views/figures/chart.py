@@ -93,12 +93,11 @@ def policies_in(records: Records) -> list[str]:
 def line(axes: Axes, policy: str, x: Sequence[float], y: Sequence[float], **style: Any) -> None:  # noqa: ANN401
     """A policy's line, in its colour, dashes and mark, with its name for the legend."""
     own = look(policy)
-    dashes = {"dashes": own.dashes} if own.dashes else {}
-    marks = max(1, len(x) // 6)
-    axes.plot(
-        x, y, color=own.colour, label=plain(policy), **dashes,
-        **({"marker": own.mark, "markevery": marks} | style),
-    )  # fmt: skip
+    looks: dict[str, Any] = {"color": own.colour, "label": plain(policy), "marker": own.mark}
+    looks["markevery"] = max(1, len(x) // 6)
+    if own.dashes:
+        looks["dashes"] = own.dashes
+    axes.plot(x, y, **(looks | style))
 
 
 def point(axes: Axes, policy: str, x: float, y: float) -> None:
