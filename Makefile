@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # the tree as it is installed.
 INSTALLED := build/as-installed
 
-.PHONY: run install test test-all check format bench clean
+.PHONY: run install test test-all test-browser check format bench clean
 
 run: .venv/.core
 	$(BIN)/prema-gym evaluate
@@ -20,6 +20,11 @@ test: .venv/.all
 
 test-all: .venv/.all
 	$(BIN)/pytest -n 2
+
+# The pages in a headless browser. On Debian: apt-get update && apt-get install chromium
+test-browser: .venv/.all
+	@command -v chromium > /dev/null || { echo "Chromium is missing: apt-get update && apt-get install chromium"; exit 1; }
+	$(BIN)/pytest -m browser
 
 check: .venv/.all
 	$(BIN)/ruff format --check .

@@ -92,7 +92,7 @@ def _of_metrics(evaluation: Evaluation, table: str, title: str) -> Section:
         Row(name, tuple(_cell(result.metrics[m.name]) for m in shown), result.truncated > 0)
         for name, result in evaluation.policies.items()
     )
-    columns = tuple(map(_heading, shown))
+    columns = tuple(map(heading, shown))
     return Section(title=title, columns=columns, rows=rows, compares=table == "main")
 
 
@@ -101,7 +101,8 @@ def _cell(found: MetricValue) -> Cell:
     return Cell(found.mean, (high - low) / 2, found.ratio)
 
 
-def _heading(metric: Metric) -> str:
+def heading(metric: Metric) -> str:
+    """A column's heading: title, unit, and an arrow to where better lies."""
     unit = f" ({metric.unit})" if metric.unit and metric.unit != "per workload" else ""
     return f"{metric.title}{unit}" + {"lower": " ↓", "higher": " ↑", None: ""}[metric.better]
 
