@@ -126,23 +126,28 @@ class _Lines:
         time: Name of the arrival.
         unit: Nanoseconds in one.
         others: Names that tell this format from others, if the time's does not.
+        never: Names that speak against it.
     """
 
     time: str
     unit: int
     others: frozenset[str] = frozenset()
+    never: frozenset[str] = frozenset()
 
     def fits(self, request: Mapping[str, object]) -> bool:
         """Whether an object is of this format, by its names."""
-        return self.time in request and request.keys() >= self.others
+        if self.time not in request or not self.never.isdisjoint(request):
+            return False
+        return request.keys() >= self.others
 
 
-# The first that fits: rows of Bailian have hash_ids, too.
+_OF_CHATS = frozenset({"chat_id", "parent_chat_id", "turn"})
+
 _JSONL_FORMATS = (
     _Lines("arrival_ms", NS_PER_MS),
     _Lines("arrival_s", NS_PER_S),
-    _Lines("timestamp", NS_PER_S, frozenset({"chat_id", "parent_chat_id", "turn"})),
-    _Lines("timestamp", NS_PER_MS, frozenset({"hash_ids"})),
+    _Lines("timestamp", NS_PER_S, _OF_CHATS),  # rows have hash_ids, too
+    _Lines("timestamp", NS_PER_MS, frozenset({"hash_ids"}), never=_OF_CHATS),
 )
 
 
@@ -167,7 +172,13 @@ def jsonl_trace(path: str, text: str) -> Trace:
 def _object(line: str) -> dict[str, object]:
     """One JSON object."""
     try:
-        request = json.loads(line, parse_float=Decimal, parse_constant=Decimal)
+        request = json.loads(
+            line,
+            parse_int=Decimal,
+            parse_float=Decimal,
+            parse_constant=Decimal,
+            object_pairs_hook=_each_once,
+        )
     except json.JSONDecodeError as error:
         raise ValueError(f"not valid JSON: {error.msg} at column {error.colno}") from error
     except (InvalidOperation, RecursionError) as error:
@@ -175,6 +186,20 @@ def _object(line: str) -> dict[str, object]:
     if not isinstance(request, dict):
         raise ValueError("needs an object with the arrival of a request")
     return request
+
+
+def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object in which no name stands twice.
+
+    Raises:
+        ValueError: One does: which of its values is meant, nothing tells.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"gives {reprlib.repr(twice)} twice")
+    return found
 
 
 def _format_of(request: Mapping[str, object], known: _Lines | None) -> _Lines:
@@ -201,14 +226,14 @@ def _format_of(request: Mapping[str, object], known: _Lines | None) -> _Lines:
     raise ValueError("needs an object with the arrival_ms, arrival_s or timestamp of a request")
 
 
-def _number(request: Mapping[str, object], name: str) -> int | Decimal:
+def _number(request: Mapping[str, object], name: str) -> Decimal:
     value = request[name]
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+    if not isinstance(value, Decimal):
         raise ValueError(f"{name} {reprlib.repr(value)} is not a number")
     return value
 
 
-def _nanoseconds(value: str | int | Decimal, unit: int) -> int:
+def _nanoseconds(value: str | Decimal, unit: int) -> int:
     """A time as the nearest whole nanosecond, ties to even.
 
     Args:
