@@ -174,31 +174,36 @@ def _object(line: str) -> dict[str, object]:
     try:
         request = json.loads(
             line,
-            parse_int=Decimal,
             parse_float=Decimal,
             parse_constant=Decimal,
             object_pairs_hook=_each_once,
         )
     except json.JSONDecodeError as error:
         raise ValueError(f"not valid JSON: {error.msg} at column {error.colno}") from error
-    except (InvalidOperation, RecursionError) as error:
+    except _TwiceError:
+        raise
+    except (InvalidOperation, RecursionError, ValueError) as error:  # of very many digits
         raise ValueError("a number or a nesting beyond all measure") from error
     if not isinstance(request, dict):
         raise ValueError("needs an object with the arrival of a request")
     return request
 
 
+class _TwiceError(ValueError):
+    """A name stands twice in an object."""
+
+
 def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """An object in which no name stands twice.
 
     Raises:
-        ValueError: One does: which of its values is meant, nothing tells.
+        _TwiceError: One does: which of its values is meant, nothing tells.
     """
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"gives {reprlib.repr(twice)} twice")
+        raise _TwiceError(f"gives {reprlib.repr(twice)} twice")
     return found
 
 
@@ -226,14 +231,14 @@ def _format_of(request: Mapping[str, object], known: _Lines | None) -> _Lines:
     raise ValueError("needs an object with the arrival_ms, arrival_s or timestamp of a request")
 
 
-def _number(request: Mapping[str, object], name: str) -> Decimal:
+def _number(request: Mapping[str, object], name: str) -> int | Decimal:
     value = request[name]
-    if not isinstance(value, Decimal):
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise ValueError(f"{name} {reprlib.repr(value)} is not a number")
     return value
 
 
-def _nanoseconds(value: str | Decimal, unit: int) -> int:
+def _nanoseconds(value: str | int | Decimal, unit: int) -> int:
     """A time as the nearest whole nanosecond, ties to even.
 
     Args:
