@@ -8,6 +8,8 @@ scenario's window.
 from __future__ import annotations
 
 import os
+import textwrap
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,6 +19,9 @@ from prema_gym.errors import ConfigError
 from prema_gym.workloads.fields import MAX_CYCLES, IntArray
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.trace_formats import NS_PER_S, Trace, csv_trace, jsonl_trace
+
+_MOST_NAMED = 40
+_LONGEST_NAME = 60
 
 
 def trace_cycles(scenario: Scenario) -> IntArray:
@@ -108,8 +113,16 @@ def trace_notes(path: str | os.PathLike[str]) -> list[str]:
         ConfigError: As :func:`read_trace`.
     """
     where = os.fspath(path)
-    names = ", ".join(_read(where).passed_over)
+    names = _shown(_read(where).passed_over)
     return [f"{where}: columns passed over: {names}"] if names else []
+
+
+def _shown(names: Sequence[str]) -> str:
+    """Names of columns in one line, whatever is in them: the first of very many."""
+    shown = [name if name.isprintable() else ascii(name) for name in names[:_MOST_NAMED]]
+    shown = [textwrap.shorten(name, _LONGEST_NAME, placeholder="…") or "…" for name in shown]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def _read(where: str) -> Trace:

@@ -76,8 +76,8 @@ def _matrices(graph: Graph, operator: Operator) -> list[Shape]:
     found = []
     for index, side in enumerate("AB"):
         shape = input_shape(graph, operator, index, least=1)
-        if integer(operator, f"transBatch{side}", 0):
-            raise UnsupportedError(f"{operator.kind} (transBatch{side})")
+        if integer(operator, f"transBatch{side}", 0) and len(shape) > 2:
+            shape = (*shape[1:-1], shape[0], shape[-1])  # rows are the first axis
         if integer(operator, f"trans{side}", 0) and len(shape) > 1:
             shape = (*shape[:-2], shape[-1], shape[-2])
         found.append(shape)
