@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from prema_gym.metrics import METRICS, FloatArray
+from prema_gym.metrics.groups import GROUP_COLUMNS, Groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,7 @@ class PolicyResult:
         per_workload: Each workload's value by metric, float64 (workloads,); empty unless asked for.
         regret: By metric, (value − optimum)/optimum with means over workloads, 0 at best; empty
             unless asked for.
+        groups: A row for each network and each priority, all workloads together.
     """
 
     metrics: dict[str, MetricValue]
@@ -53,6 +55,7 @@ class PolicyResult:
     truncated: int
     per_workload: dict[str, FloatArray] = field(default_factory=dict)
     regret: dict[str, float] = field(default_factory=dict)
+    groups: Groups = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +99,10 @@ class Evaluation:
             m.name: {"unit": m.unit, "better": m.better, "formula": m.formula, "source": m.source}
             for m in METRICS
         }
+        data["group_columns"] = {
+            c.name: {"unit": c.unit, "better": c.better, "formula": c.formula}
+            for c in GROUP_COLUMNS
+        }
         data["policies"] = {name: _plain(result) for name, result in self.policies.items()}
         if self.optimum:
             data["optimum"] = self.optimum
@@ -112,4 +119,5 @@ def _plain(result: PolicyResult) -> dict[str, Any]:
         data["per_workload"] = {name: v.tolist() for name, v in result.per_workload.items()}
     if result.regret:
         data["regret"] = result.regret
+    data["by"] = result.groups
     return data

@@ -9,7 +9,13 @@ from typing import Annotated
 import typer
 
 from prema_gym.cli.naming import make_policies
-from prema_gym.cli.options import FormatOption, ScenarioOption, read_scenario, read_workloads
+from prema_gym.cli.options import (
+    FormatOption,
+    ScenarioOption,
+    read_kinds,
+    read_scenario,
+    read_workloads,
+)
 from prema_gym.cli.printing import Format, console, print_result, progress
 from prema_gym.errors import ConfigError
 from prema_gym.files import check_folder, write_files
@@ -76,6 +82,10 @@ MaxDecisions = Annotated[
 Bounds = Annotated[
     bool, typer.Option("--bounds", help="Add the clairvoyant optimum, and each one's regret.")
 ]
+By = Annotated[
+    str,
+    typer.Option(help="Also a table for each of these: network, priority (separated by commas)."),
+]
 Threads = Annotated[int | None, typer.Option(help="Default: one a core.")]
 
 
@@ -95,6 +105,7 @@ def evaluate(
     sticky_drain: StickyDrain = False,
     max_decisions: MaxDecisions = None,
     bounds: Bounds = False,
+    by: By = "",
     threads: Threads = None,
 ) -> None:
     """Play policies on the same workloads; print metrics with intervals, and ratios."""
@@ -106,6 +117,7 @@ def evaluate(
         raise ConfigError("--per-workload shows nothing in a table: add --format or --output DIR")
     if output is not None:
         check_folder(output)
+    kinds = read_kinds(by, ("network", "priority"))
     chosen = make_policies(policies, relative_to)
     drawn_from = read_scenario(scenario)
     with progress() as progress_bar:
@@ -127,7 +139,7 @@ def evaluate(
         )
     print_result(
         format,
-        tables=lambda: tables.evaluation_tables(result, width=console().width),
+        tables=lambda: tables.evaluation_tables(result, width=console().width, by=kinds),
         data=result.to_dict,
         rows=lambda: records.per_workload_records(result) or records.evaluation_records(result),
     )
