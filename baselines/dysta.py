@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from prema_gym.baselines.measures import estimate, exact
 from prema_gym.baselines.ordering import Ordering
-from prema_gym.baselines.table import Table
+from prema_gym.baselines.scoring import Numbers, Row, Rule, Seen
 from prema_gym.checks import declared, number
-from prema_gym.simulator.observation import REMAINING_MS, SINCE_RUN_MS, SLACK_MS
+from prema_gym.compiled.jit import inlined
+from prema_gym.simulator.observation import ESTIMATED_MS, REMAINING_MS, SINCE_RUN_MS, SLACK_MS
+
+
+@inlined
+def _score(row: Row, seen: Seen, numbers: Numbers) -> float:
+    off = row[SINCE_RUN_MS] / (row[ESTIMATED_MS] * seen.num_tasks)
+    room = max(row[SLACK_MS], 0.0)
+    return row[REMAINING_MS] + numbers[0] * (room + off)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +39,4 @@ class Dysta(Ordering):
         "since it last ran and Q the number of tasks; one-NPU reduction of Dysta without sparsity"
     )
     source = "Fan et al., MICRO 2023 (arXiv 2310.11096)"
-
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the least score."""
-        num_tasks = np.maximum(table.present.sum(axis=0), 1)
-        off = exact(table, SINCE_RUN_MS) / (estimate(table) * num_tasks)
-        room = np.maximum(exact(table, SLACK_MS), 0)
-        return table.least(table.column(REMAINING_MS) + self.beta * (room + off))
+    rule = Rule(score=_score)

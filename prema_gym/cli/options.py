@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prema_gym.cli.printing import Format
+from prema_gym.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from prema_gym.hardware.config import NPUConfig
@@ -60,3 +61,16 @@ def print_notes(networks: Sequence[str]) -> None:
     for name in dict.fromkeys(networks):
         for note in notes(name):
             print(note, file=sys.stderr)
+
+
+def read_kinds(text: str, known: Sequence[str]) -> list[str]:
+    """Read what results are grouped by, separated by commas.
+
+    Raises:
+        UnknownNameError: Something that they cannot be grouped by.
+    """
+    kinds = [part.strip() for part in text.split(",") if part.strip()]
+    for kind in kinds:
+        if kind not in known:
+            raise UnknownNameError("group", kind, known, "--by")
+    return kinds

@@ -118,9 +118,10 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     ``reset(seed=s)`` draws the workload that ``prema_gym.workloads.sample`` draws from
     ``numpy.random.default_rng(s)``; without a seed the next one of the same generator follows. Time
     is at the first decision. ``reset(options=…)`` changes that episode alone: ``{"workload": …}``
-    replays a `Workload` or file; ``num_tasks``, ``arrival``, ``window_ms``, ``burst_size``,
-    ``trace``, ``trace_speed``, ``network_shares``, ``batch_shares``, ``priorities``,
-    ``priority_shares`` and ``sla_factor`` replace the scenario's.
+    replays a `Workload` or file; ``num_tasks``, ``arrival``, ``window_ms``, ``load``,
+    ``rate_per_s``, ``burst_size``, ``trace``, ``trace_speed``, ``network_shares``,
+    ``batch_shares``, ``priorities``, ``priority_shares``, ``sla_factor`` and ``slo_ms`` replace the
+    scenario's.
 
     ## Episode end
 

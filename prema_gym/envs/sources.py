@@ -29,6 +29,8 @@ OVERRIDES = (
     "num_tasks",
     "arrival",
     "window_ms",
+    "load",
+    "rate_per_s",
     "burst_size",
     "trace",
     "trace_speed",
@@ -37,6 +39,7 @@ OVERRIDES = (
     "priorities",
     "priority_shares",
     "sla_factor",
+    "slo_ms",
 )
 """Fields of a scenario that ``reset(options=…)`` may change for one episode: how workloads are
 drawn. The networks and the machine are what the environment was made with."""

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from prema_gym.baselines.choosing import program_of
 from prema_gym.checks import check_fields, declared, instance, optional, truth, whole
 from prema_gym.errors import ConfigError
+from prema_gym.evaluation.compiled import play_by
 from prema_gym.evaluation.outcomes import outcomes_of
 from prema_gym.evaluation.policy import Decider, check_takes_masks, checked_answer, mechanisms_of
 from prema_gym.metrics import Outcomes
@@ -131,7 +133,8 @@ def play_on(simulator: Simulator, policy: Decider, batch: WorkloadBatch) -> Outc
 def finish(simulator: Simulator, policy: Decider) -> None:
     """Let a policy decide until every loaded workload has ended.
 
-    Workloads that have ended are no longer listened to. A policy that returns no state is not even
+    A rule without a memory decides in compiled code. Any other policy is asked through ``predict``:
+    workloads that have ended are no longer listened to. A policy that returns no state is not even
     asked about them; one that keeps a state sees every row in every call, since only it knows how
     its state is laid out.
 
@@ -142,6 +145,10 @@ def finish(simulator: Simulator, policy: Decider) -> None:
     Raises:
         ConfigError: An answer of the policy is none.
     """
+    program = program_of(policy)
+    if program is not None and not simulator.record_timeline:
+        play_by(simulator, program)
+        return
     actions = np.zeros(simulator.num_envs, np.int64)
     everyone = np.arange(simulator.num_envs)
     episode_start = np.ones(simulator.num_envs, dtype=bool)

@@ -14,6 +14,7 @@ import numpy as np
 
 from prema_gym.errors import ConfigError, MissingExtraError, located
 from prema_gym.metrics import METRICS, FloatArray, Outcomes
+from prema_gym.metrics.groups import GROUP_COLUMNS, Groups
 
 if TYPE_CHECKING:
     import pandas
@@ -52,6 +53,7 @@ class PolicyResult:
         regret: By metric, (value − optimum)/optimum with means over workloads, 0 at best; empty
             unless asked for.
         outcomes: What became of every task; None unless asked for. Not part of the JSON report.
+        groups: A row for each network and each priority, all workloads together.
     """
 
     metrics: dict[str, MetricValue]
@@ -63,6 +65,7 @@ class PolicyResult:
     per_workload: dict[str, FloatArray] = field(default_factory=dict)
     regret: dict[str, float] = field(default_factory=dict)
     outcomes: Outcomes | None = None
+    groups: Groups = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +108,10 @@ class Evaluation:
         data["metrics"] = {
             m.name: {"unit": m.unit, "better": m.better, "formula": m.formula, "source": m.source}
             for m in METRICS
+        }
+        data["group_columns"] = {
+            c.name: {"unit": c.unit, "better": c.better, "formula": c.formula}
+            for c in GROUP_COLUMNS
         }
         data["policies"] = {name: _plain(result) for name, result in self.policies.items()}
         if self.optimum:
@@ -204,6 +211,7 @@ def _plain(result: PolicyResult) -> dict[str, Any]:
         data["per_workload"] = {name: v.tolist() for name, v in result.per_workload.items()}
     if result.regret:
         data["regret"] = result.regret
+    data["by"] = result.groups
     return data
 
 
@@ -221,6 +229,7 @@ def _read(data: Mapping[str, Any]) -> PolicyResult:
             for name, values in data.get("per_workload", {}).items()
         },
         regret={name: _number(v) for name, v in data.get("regret", {}).items()},
+        groups=data.get("by", {}),
     )
 
 

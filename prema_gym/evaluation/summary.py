@@ -20,6 +20,7 @@ from prema_gym.metrics import (
     times_better,
     values_of,
 )
+from prema_gym.metrics.groups import Groups, groups_of
 
 _CURVE: Better = "lower"  # each point of the SLA curve
 _DIRECTIONS = (*(metric.better for metric in METRICS), *(_CURVE for _ in SLA_TARGETS))
@@ -39,7 +40,13 @@ def summarise(
     measured = {name: _Measured(found, bootstrap) for name, found in outcomes.items()}
     base = measured[settings.relative_to]
     return {
-        name: _result(own, base, settings.mechanisms[name], settings.per_workload)
+        name: _result(
+            own,
+            base,
+            settings.mechanisms[name],
+            settings.per_workload,
+            groups_of(own.outcomes, settings.scenario.networks, settings.scenario.priorities),
+        )
         for name, own in measured.items()
     }
 
@@ -67,7 +74,11 @@ class _Measured:
 
 
 def _result(
-    own: _Measured, base: _Measured, mechanisms: tuple[str, ...], per_workload: bool
+    own: _Measured,
+    base: _Measured,
+    mechanisms: tuple[str, ...],
+    per_workload: bool,
+    groups: Groups,
 ) -> PolicyResult:
     found = _metric_values(own, base)
     named = dict(zip((metric.name for metric in METRICS), found, strict=False))
@@ -79,6 +90,7 @@ def _result(
         tasks=int(own.outcomes.present.sum()),
         unfinished=int(own.outcomes.unfinished.sum()),
         truncated=int(own.outcomes.truncated.sum()),
+        groups=groups,
         per_workload={name: column.copy() for name, column in columns} if per_workload else {},
     )
 

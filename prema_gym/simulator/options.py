@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
-from prema_gym.checks import check_fields, declared, one_of, positive, truth, whole
+from prema_gym.checks import check_fields, declared, one_of, optional, positive, truth, whole
 from prema_gym.simulator.mechanisms import MECHANISMS
 from prema_gym.simulator.state import NONE
 
@@ -33,6 +33,17 @@ class TokenWait(IntEnum):
 TOKEN_WAITS: tuple[str, ...] = tuple(wait.name.lower() for wait in TokenWait)
 
 
+class Drop(IntEnum):
+    """Which waiting tasks leave unserved at a wake-up; the value is the engine's code."""
+
+    NEVER = 0
+    LATE = 1  # past their deadlines
+    HOPELESS = 2  # that can no longer meet them, as far as the scheduler knows
+
+
+DROPS: tuple[str, ...] = tuple(drop.name.lower() for drop in Drop)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SchedulerOptions:
     """Points public sources leave open (fidelity.md, "The token policy", "Preemption").
@@ -42,6 +53,10 @@ class SchedulerOptions:
             how often the scheduler wakes), ``total`` or ``since_run``.
         sticky_drain: Once DRAIN is chosen, ask nothing until the running task has ended, then run
             the named one. False (default): ask again at the next wake-up.
+        drop: Which waiting tasks leave unserved at a wake-up: ``never`` (default), ``late`` ones or
+            ``hopeless`` ones.
+        queue_limit: Tasks that may wait beside the one that runs; who arrives to find so many is
+            rejected. None (default): no limit.
     """
 
     token_wait: str = declared(
@@ -49,6 +64,10 @@ class SchedulerOptions:
     )
     sticky_drain: bool = declared(
         False, truth(), help="after a drain ask nothing until the running task has ended"
+    )
+    drop: str = declared("never", one_of("drop", DROPS), help="which waiting tasks leave unserved")
+    queue_limit: int | None = declared(
+        None, optional(whole(0)), unit="tasks", help="how many may wait beside the running one"
     )
 
     def __post_init__(self) -> None:
@@ -70,6 +89,9 @@ class EngineOptions(NamedTuple):
     max_decisions: int  # 0: no limit
     horizon_cycles: int  # 0: no limit
     ms_per_cycle: float
+    drop: int  # a Drop
+    queue_limit: int  # NONE: no limit
+    refills: bool  # a stream: more tasks are loaded whenever all that are have arrived
 
 
 def engine_options(
@@ -81,6 +103,7 @@ def engine_options(
     oracle: bool = False,
     max_decisions: int | None = None,
     horizon_ms: float | None = None,
+    refills: bool = False,
 ) -> EngineOptions:
     """Write options as the engine reads them.
 
@@ -92,6 +115,7 @@ def engine_options(
         oracle: Show true isolated times in place of estimates.
         max_decisions: Decisions before truncation; None: no limit.
         horizon_ms: Time from which on a decision is truncated; None: no limit.
+        refills: A stream is played: more tasks are loaded whenever all that are have arrived.
     """
     codes = [MECHANISMS.index(name) for name in mechanisms]
     return EngineOptions(
@@ -105,4 +129,7 @@ def engine_options(
         max_decisions=0 if max_decisions is None else max_decisions,
         horizon_cycles=0 if horizon_ms is None else max(1, round(horizon_ms * clock_hz / 1e3)),
         ms_per_cycle=1e3 / clock_hz,
+        drop=DROPS.index(options.drop),
+        queue_limit=NONE if options.queue_limit is None else options.queue_limit,
+        refills=refills,
     )

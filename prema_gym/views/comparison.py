@@ -7,6 +7,7 @@ programs read the records of :mod:`prema_gym.views.records`.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from prema_gym.files import infinity_from_text
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.energy import assumptions
 from prema_gym.metrics import METRICS, Metric
+from prema_gym.metrics.groups import GROUP_COLUMNS, GroupColumn, Groups
 
 
 class Cell(NamedTuple):
@@ -62,11 +64,12 @@ class Section:
     compares: bool = False
 
 
-def sections(evaluation: Evaluation) -> list[Section]:
+def sections(evaluation: Evaluation, by: Sequence[str] = ()) -> list[Section]:
     """The main section (value, interval, ratio), latencies, details, and regrets if there are any.
 
     Args:
         evaluation: The comparison.
+        by: Also a section for each of these: ``network``, ``priority``.
     """
     shown = [
         _of_metrics(
@@ -83,7 +86,38 @@ def sections(evaluation: Evaluation) -> list[Section]:
         ),
         _of_metrics(evaluation, "detail", "Details per workload"),
     ]
+    shown += [
+        group_section(kind, {name: result.groups for name, result in evaluation.policies.items()})
+        for kind in by
+    ]
     return [*shown, _of_regrets(evaluation)] if evaluation.optimum else shown
+
+
+def group_section(kind: str, groups: Mapping[str, Groups]) -> Section:
+    """A line for each group and policy: the policies of one group stand together.
+
+    Args:
+        kind: What is grouped.
+        groups: By policy.
+    """
+    names = dict.fromkeys(name for found in groups.values() for name in found[kind])
+    rows = tuple(
+        Row(f"{name} · {policy}", tuple(map(Cell, found[kind][name].values())))
+        for name in names
+        for policy, found in groups.items()
+        if name in found[kind]
+    )
+    return Section(
+        title=f"By {kind}: latency from arrival to completion",
+        columns=tuple(map(group_heading, GROUP_COLUMNS)),
+        rows=rows,
+    )
+
+
+def group_heading(column: GroupColumn) -> str:
+    """Heading of a group's column."""
+    unit = f" ({column.unit})" if column.unit else ""
+    return f"{column.title}{unit}" + {"lower": " ↓", "higher": " ↑", None: ""}[column.better]
 
 
 def _of_metrics(evaluation: Evaluation, table: str, title: str) -> Section:

@@ -60,7 +60,10 @@ def _field(value: object) -> object:
 
 
 def evaluation_records(evaluation: Evaluation) -> list[dict[str, object]]:
-    """One record a policy and metric: SLA curve (``sla_violation_at_n``), regrets, optimum too."""
+    """One record a policy and metric: SLA curve (``sla_violation_at_n``), regrets, optimum too.
+
+    The rows of networks and priorities follow, as ``network/NAME/p99_latency_ms``.
+    """
     records: list[dict[str, object]] = []
     for policy, result in evaluation.policies.items():
         curve = {f"sla_violation_at_{n}": value for n, value in result.sla_curve.items()}
@@ -78,6 +81,12 @@ def evaluation_records(evaluation: Evaluation) -> list[dict[str, object]]:
                 }
             )
         records += [_bare(policy, f"regret_{name}", v) for name, v in result.regret.items()]
+        records += [
+            _bare(policy, f"{kind}/{group}/{name}", value)
+            for kind, rows in result.groups.items()
+            for group, row in rows.items()
+            for name, value in row.items()
+        ]
     return records + [_bare("optimum", name, v) for name, v in evaluation.optimum.items()]
 
 

@@ -55,18 +55,22 @@ _FULL_WIDTH, _MEDIUM_WIDTH = 110, 80
 _MANY_COLUMNS = 6  # so many fit a terminal of 60 when they stand close
 
 
-def evaluation_tables(evaluation: Evaluation, *, width: int | None = None) -> list[Table]:
+def evaluation_tables(
+    evaluation: Evaluation, *, width: int | None = None, by: Sequence[str] = ()
+) -> list[Table]:
     """The sections of a comparison (:func:`prema_gym.views.comparison.sections`) as tables.
 
     Args:
         evaluation: What to show.
         width: Columns of the terminal; where they do not hold value, interval and ratio side by
             side, ratios get lines of their own, then intervals too. None: as many as it takes.
+        by: Also a table for each of these: ``network``, ``priority``.
     """
-    return [_section_table(section, width) for section in sections(evaluation)]
+    return [section_table(section, width) for section in sections(evaluation, by)]
 
 
-def _section_table(section: Section, width: int | None) -> Table:
+def section_table(section: Section, width: int | None) -> Table:
+    """One section as a table; ``width`` as for :func:`evaluation_tables`."""
     table = _table(section.title)
     if len(section.columns) >= _MANY_COLUMNS:
         table.padding = (0, 1, 0, 0)

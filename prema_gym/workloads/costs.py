@@ -58,6 +58,13 @@ def work_out(scenario: Scenario, networks: Sequence[Network]) -> Costs:
     return Costs(profiles, {"first_profile": first_profile, "num_lengths": num_lengths, **columns})
 
 
+def allowance_cycles(scenario: Scenario, estimated_cycles: int) -> int:
+    """Time from a task's arrival to its deadline [cycles]."""
+    if scenario.slo_ms is not None:
+        return scenario.hardware.cycles(scenario.slo_ms)
+    return round(scenario.sla_factor * estimated_cycles)
+
+
 def _profiles(
     scenario: Scenario, network: Network, batch: int
 ) -> Iterator[tuple[Profile, Mapping[str, int | list[int]]]]:
@@ -72,7 +79,7 @@ def _profiles(
         predicted = 1 if model is None else learn_output_lengths(model).predict(length)
         guess = estimate(config, network, batch=batch, input_length=length).cycles(predicted)
         outputs = [output_length(length, ratio) for ratio in ratio_table(model)]
-        allowance = round(scenario.sla_factor * guess)
+        allowance = allowance_cycles(scenario, guess)
         longest = profile.total_cycles(max(outputs))
         what = f"{network.name!r} at batch {batch} and input length {length}"
         if max(allowance, longest) > MAX_CYCLES:

@@ -37,6 +37,7 @@ from prema_gym.workloads.scenario_rules import (
     MACHINE,
     NETWORK,
     check_lengths,
+    check_one_way,
     check_shares,
     check_times,
     check_trace,
@@ -49,6 +50,8 @@ _MOST_PRIORITY = 1_000_000
 _MOST_BATCH = 65_536
 _MOST_SHARE = 10_000  # percent of percent; tables of draws hold their sum
 _MOST_SPEED = 1e9
+_MOST_LOAD = 1e6
+_MOST_RATE = 1e9
 
 _SHARES = optional(list_of(whole(1, _MOST_SHARE), distinct=False))
 
@@ -120,6 +123,18 @@ class Scenario:
         "task arrive at 0",
         source="a choice (fidelity.md: C), the window is not public",
     )
+    load: float | None = declared(
+        None,
+        optional(positive(_MOST_LOAD)),
+        help="share of this machine's time that the tasks ask for, in place of `window_ms`: the "
+        "same on any machine",
+    )
+    rate_per_s: float | None = declared(
+        None,
+        optional(positive(_MOST_RATE)),
+        unit="tasks/s",
+        help="tasks a second, in place of `window_ms`",
+    )
     burst_size: int = declared(
         4,
         whole(1, _MOST_TASKS),
@@ -165,6 +180,12 @@ class Scenario:
         "all finish within 8 × their isolated time, so a fair schedule of the paper's workload can "
         "meet it (C)",
     )
+    slo_ms: float | None = declared(
+        None,
+        optional(positive(_MOST_MS)),
+        unit="ms",
+        help="a task's deadline is its arrival + this, in place of `sla_factor`",
+    )
     quantum_ms: float = declared(
         0.25,
         positive(_MOST_MS),
@@ -181,12 +202,16 @@ class Scenario:
     def __post_init__(self) -> None:
         with located(f"scenario {self.name!r}"):
             check_fields(self)
-            for rule in (check_shares, check_trace, check_lengths, check_times):
+            for rule in (check_shares, check_trace, check_one_way, check_lengths, check_times):
                 rule(self)
 
     @property
-    def window_cycles(self) -> int:
-        """Length of the arrival window [cycles]."""
+    def window_cycles(self) -> int | None:
+        """Length of the arrival window [cycles]; None where `load` says it with the costs."""
+        if self.load is not None:
+            return None
+        if self.rate_per_s is not None:
+            return self.hardware.cycles(1e3 * self.num_tasks / self.rate_per_s)
         return self.hardware.cycles(self.window_ms)
 
     @property

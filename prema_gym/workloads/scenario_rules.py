@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from prema_gym import networks as registry
@@ -108,13 +109,30 @@ def check_lengths(scenario: Scenario) -> None:
             raise ConfigError(f"{name!r} {needs} ratio_median in its lengths")
 
 
+def check_one_way(scenario: Scenario) -> None:
+    """One way to say how often tasks arrive, and one to say when they are due."""
+    defaults = {one.name: one.default for one in fields(scenario)}
+    for names in (("window_ms", "load", "rate_per_s"), ("sla_factor", "slo_ms")):
+        given = [name for name in names if getattr(scenario, name) != defaults[name]]
+        if len(given) > 1:
+            raise ConfigError(
+                f"{' and '.join(given)} say the same thing: give only one of {', '.join(names)}"
+            )
+
+
+def check_window(scenario: Scenario, window_cycles: int) -> None:
+    """An arrival window that the machine's clock can count."""
+    if window_cycles > _MOST_WINDOW_CYCLES:
+        raise ConfigError(
+            f"window_ms must be at most {_MOST_WINDOW_CYCLES} cycles, got "
+            f"{scenario.hardware.milliseconds(window_cycles)} ({window_cycles} cycles)"
+        )
+
+
 def check_times(scenario: Scenario) -> None:
     """Times that fit the machine's clock."""
-    if scenario.window_cycles > _MOST_WINDOW_CYCLES:
-        raise ConfigError(
-            f"window_ms must be at most {_MOST_WINDOW_CYCLES} cycles, got {scenario.window_ms} "
-            f"({scenario.window_cycles} cycles)"
-        )
+    if scenario.window_cycles is not None:
+        check_window(scenario, scenario.window_cycles)
     if scenario.quantum_cycles < 1:
         raise ConfigError(
             f"quantum_ms must be at least one cycle at {scenario.hardware.clock_hz} Hz, got "

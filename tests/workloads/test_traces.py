@@ -17,7 +17,7 @@ from prema_gym.errors import ConfigError
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.workloads import compile_scenario, sample_batch
 from prema_gym.workloads.scenario import Scenario
-from prema_gym.workloads.traces import read_trace, trace_cycles, trace_notes
+from prema_gym.workloads.traces import read_trace, trace_cycles, trace_notes, trace_times
 
 AZURE = Path(__file__).parent / "data" / "azure_llm_code_400.csv"
 # Six requests, two of them at once; [ms].
@@ -321,7 +321,7 @@ def test_the_mean_rate_is_num_tasks_per_window(num_tasks: int) -> None:
     """Of the trace as a whole, exactly; of the workloads, as far as its gaps are sampled evenly."""
     window = 7_000_000
     scenario = replayed(AZURE, num_tasks=num_tasks, window_ms=10.0)
-    cycles = trace_cycles(scenario)
+    cycles = trace_cycles(scenario, trace_times(scenario), window)
     assert cycles[-1] / 399 == pytest.approx(window / num_tasks, abs=1 / 399)
     drawn = arrivals(AZURE, 20_000, num_tasks=num_tasks, window_ms=10.0)[:, -1]
     starts = cycles[num_tasks - 1 :] - cycles[: len(cycles) - num_tasks + 1]

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prema_gym.cli.naming import make_policies
-from prema_gym.cli.options import FormatOption, ScenarioOption, read_scenario, read_workloads
+from prema_gym.cli.options import (
+    FormatOption,
+    ScenarioOption,
+    read_kinds,
+    read_scenario,
+    read_workloads,
+)
 from prema_gym.cli.printing import Format, console, print_result, progress
 from prema_gym.errors import ConfigError
 from prema_gym.files import check_folder, write_files
@@ -82,6 +88,10 @@ MaxDecisions = Annotated[
 Bounds = Annotated[
     bool, typer.Option("--bounds", help="Add the clairvoyant optimum, and each one's regret.")
 ]
+By = Annotated[
+    str,
+    typer.Option(help="Also a table for each of these: network, priority (separated by commas)."),
+]
 Threads = Annotated[int | None, typer.Option(help="Default: one a core.")]
 
 
@@ -101,6 +111,7 @@ def evaluate(
     sticky_drain: StickyDrain = False,
     max_decisions: MaxDecisions = None,
     bounds: Bounds = False,
+    by: By = "",
     threads: Threads = None,
 ) -> None:
     """Play policies on the same workloads; print metrics with intervals, and ratios."""
@@ -112,6 +123,7 @@ def evaluate(
         raise ConfigError("--per-workload shows nothing in a table: add --format or --output DIR")
     if output is not None:
         check_folder(output)
+    kinds = read_kinds(by, ("network", "priority"))
     chosen = make_policies(policies, relative_to)
     drawn_from = read_scenario(scenario)
     _warn_of_minutes(drawn_from)
@@ -134,7 +146,7 @@ def evaluate(
         )
     print_result(
         format,
-        tables=lambda: tables.evaluation_tables(result, width=console().width),
+        tables=lambda: tables.evaluation_tables(result, width=console().width, by=kinds),
         data=result.to_dict,
         rows=lambda: records.per_workload_records(result) or records.evaluation_records(result),
     )
