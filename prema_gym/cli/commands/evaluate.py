@@ -9,7 +9,13 @@ from typing import Annotated
 import typer
 
 from prema_gym.cli.naming import make_policies
-from prema_gym.cli.options import FormatOption, ScenarioOption, read_scenario, read_workloads
+from prema_gym.cli.options import (
+    FormatOption,
+    OnHardwareOption,
+    ScenarioOption,
+    read_scenario,
+    read_workloads,
+)
 from prema_gym.cli.printing import Format, console, print_result, progress
 from prema_gym.errors import ConfigError
 from prema_gym.files import check_folder, write_files
@@ -82,6 +88,7 @@ Threads = Annotated[int | None, typer.Option(help="Default: one a core.")]
 def evaluate(
     policies: Policies = DEFAULT_POLICIES,
     scenario: ScenarioOption = "paper",
+    hardware: OnHardwareOption = None,
     workloads: Workloads = None,
     seed: Seed = 0,
     workload: Given = None,
@@ -107,7 +114,7 @@ def evaluate(
     if output is not None:
         check_folder(output)
     chosen = make_policies(policies, relative_to)
-    drawn_from = read_scenario(scenario)
+    drawn_from = read_scenario(scenario, hardware)
     with progress() as progress_bar:
         result = run(
             drawn_from,
