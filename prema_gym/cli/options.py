@@ -21,27 +21,41 @@ ScenarioOption = Annotated[
     str, typer.Option(help="A registered scenario (see `prema-gym scenarios`) or FILE.toml.")
 ]
 HardwareOption = Annotated[
-    Path | None, typer.Option(help="NPU configuration, FILE.toml; default: the paper's.")
+    str | None,
+    typer.Option(help="A machine (see `prema-gym hardware`) or FILE.toml; default: the paper's."),
+]
+OnHardwareOption = Annotated[
+    str | None,
+    typer.Option(
+        "--hardware",
+        help="A machine (see `prema-gym hardware`) or FILE.toml, in place of the scenario's.",
+        show_default=False,
+    ),
 ]
 
 
-def read_scenario(name_or_path: str) -> Scenario:
-    """Look up a scenario, and say what the files of its networks and of its trace left out."""
+def read_scenario(name_or_path: str, hardware: str | None = None) -> Scenario:
+    """Look up a scenario, and say what the files of its networks and of its trace left out.
+
+    Args:
+        name_or_path: A registered scenario or a file.
+        hardware: A machine or a file, in place of the scenario's own; None: that.
+    """
     from prema_gym.workloads import scenarios
     from prema_gym.workloads.traces import trace_notes
 
-    scenario = scenarios.get(name_or_path)
+    scenario = scenarios.get(name_or_path, hardware)
     print_notes(scenario.networks)
     for note in trace_notes(scenario.trace) if scenario.trace is not None else ():
         print(note, file=sys.stderr)
     return scenario
 
 
-def read_hardware(path: Path | None) -> NPUConfig:
-    """Read an NPU's configuration; the paper's if no file is given."""
-    from prema_gym.hardware.config import NPUConfig
+def read_hardware(name_or_path: str | None) -> NPUConfig:
+    """Look up a machine by its name or file; the paper's if none is given."""
+    from prema_gym.hardware import NPUConfig, machines
 
-    return NPUConfig() if path is None else NPUConfig.from_toml(path)
+    return NPUConfig() if name_or_path is None else machines.read(name_or_path)
 
 
 def read_workloads(files: Sequence[Path] | None, scenario: Scenario) -> WorkloadBatch | None:

@@ -100,6 +100,7 @@ def reproduce(
     *,
     scenario: Scenario | None = None,
     scenario_argument: str | None = None,
+    hardware_argument: str | None = None,
     workloads: int = DEFAULT_WORKLOADS,
     seed: int = 0,
     only: Iterable[str] | None = None,
@@ -112,6 +113,7 @@ def reproduce(
         make: Makes a policy from its name.
         scenario: Where to measure; default: the registered ``paper``.
         scenario_argument: What names it on the command line; default: its name.
+        hardware_argument: What names its machine there, if that is another one than its own.
         workloads: Workloads of each comparison.
         seed: First workload's seed.
         only: Names of claims; default: all.
@@ -132,6 +134,8 @@ def reproduce(
     named = scenario.name if scenario_argument is None else scenario_argument
     if named != "paper":
         arguments = f"--scenario {shlex.quote(named)} {arguments}"
+    if hardware_argument is not None:
+        arguments += f" --hardware {shlex.quote(hardware_argument)}"
     claims = tuple(
         _result(claim, claim.measure(bench), f"prema-gym reproduce --only {claim.name} {arguments}")
         for claim in CLAIMS

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from prema_gym.hardware.area import ContextTableArea, context_table_area
 from prema_gym.hardware.config import NPUConfig
+from prema_gym.hardware.machines import MACHINES, Machine
 from prema_gym.hardware.timing import (
     LayerTiming,
     NetworkTiming,
@@ -40,10 +41,12 @@ if TYPE_CHECKING:
     from prema_gym.hardware.spread import Spread
 
 __all__ = [
+    "MACHINES",
     "ContextTableArea",
     "Energy",
     "EnergyModel",
     "LayerTiming",
+    "Machine",
     "NPUConfig",
     "NetworkTiming",
     "PreemptionCost",

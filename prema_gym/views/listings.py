@@ -12,6 +12,7 @@ from typing import Protocol
 
 from prema_gym import networks
 from prema_gym.hardware.config import NPUConfig
+from prema_gym.hardware.machines import MACHINES
 from prema_gym.hardware.preemption import preemption_table
 from prema_gym.hardware.timing import time_network
 from prema_gym.networks.network import Network
@@ -106,6 +107,31 @@ def network_rows(config: NPUConfig, names: Sequence[str] = ()) -> Rows:
             row[f"err% b{batch}"] = 100.0 * (guess - true) / true
         row["source"] = network.source
         rows.append(row)
+    return rows
+
+
+def machine_rows() -> Rows:
+    """One row a machine with a name: its sizes and rates, and where they are from."""
+    rows: Rows = []
+    for machine in MACHINES:
+        config = machine.config
+        rows.append(
+            {
+                "machine": machine.name,
+                "array": f"{config.array_rows}×{config.array_cols}",
+                "MHz": config.clock_hz / 1e6,
+                "TOPS": machine.peak_tops,
+                "bits": 8 * config.element_bytes,
+                "UBUF MiB": config.ubuf_bytes / 2**20,
+                "WBUF MiB": config.wbuf_bytes / 2**20,
+                "GB/s": config.dram_bytes_per_s / 1e9,
+                "GiB": config.dram_bytes / 2**30,
+                "what": machine.title,
+                "source": machine.source,
+                "ours": machine.ours,
+                **config.to_dict(),
+            }
+        )
     return rows
 
 

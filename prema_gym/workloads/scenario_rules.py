@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from prema_gym import networks as registry
 from prema_gym.checks import Constraint
 from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.hardware import machines
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.workloads.lengths import LengthModel
 
@@ -53,6 +54,8 @@ def _lengths(entry: object) -> LengthModel:
 
 
 def _machine(config: object) -> NPUConfig:
+    if isinstance(config, str):
+        return machines.get(config)
     if isinstance(config, Mapping):
         return NPUConfig.from_dict(config)
     if not isinstance(config, NPUConfig):
@@ -63,7 +66,7 @@ def _machine(config: object) -> NPUConfig:
 NETWORK = Constraint("the name of a network or of its file", _network)
 FILE = Constraint("the name of a file", _file)
 LENGTHS = Constraint("a LengthModel or a table of its fields", _lengths)
-MACHINE = Constraint("an NPUConfig or a table of its fields", _machine)
+MACHINE = Constraint("a machine's name, a table of fields or an NPUConfig", _machine)
 
 
 def check_shares(scenario: Scenario) -> None:

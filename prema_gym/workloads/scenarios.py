@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from prema_gym.errors import UnknownNameError
+from prema_gym.hardware import machines
 from prema_gym.workloads.scenario import Scenario
 
 # Name → (scenario, why it exists). The paper's window is not public (fidelity.md: C). Its eight
@@ -45,8 +47,15 @@ def summary(name: str) -> str:
     return _lookup(name)[1]
 
 
-def get(name_or_path: str | os.PathLike[str]) -> Scenario:
+def get(
+    name_or_path: str | os.PathLike[str], hardware: str | os.PathLike[str] | None = None
+) -> Scenario:
     """A registered scenario, or the one in a file whose name ends in ``.toml``.
+
+    Args:
+        name_or_path: Its name, or its file.
+        hardware: A machine's name (:mod:`prema_gym.hardware.machines`) or file, in place of the
+            scenario's own; None: that.
 
     Raises:
         UnknownNameError: Neither a registered name nor a TOML file's name, or an unknown key.
@@ -54,8 +63,10 @@ def get(name_or_path: str | os.PathLike[str]) -> Scenario:
     """
     given = os.fspath(name_or_path)
     if given.endswith(".toml"):
-        return Scenario.from_toml(given)
-    return _lookup(given, note="the name of a scenario file must end in .toml")[0]
+        scenario = Scenario.from_toml(given)
+    else:
+        scenario = _lookup(given, note="the name of a scenario file must end in .toml")[0]
+    return scenario if hardware is None else replace(scenario, hardware=machines.read(hardware))
 
 
 def _lookup(name: str, note: str = "") -> tuple[Scenario, str]:

@@ -11,6 +11,7 @@ import typer
 from prema_gym.cli.naming import make_policies
 from prema_gym.cli.options import (
     FormatOption,
+    OnHardwareOption,
     ScenarioOption,
     read_kinds,
     read_scenario,
@@ -98,6 +99,7 @@ Threads = Annotated[int | None, typer.Option(help="Default: one a core.")]
 def evaluate(
     policies: Policies = DEFAULT_POLICIES,
     scenario: ScenarioOption = "paper",
+    hardware: OnHardwareOption = None,
     workloads: Workloads = None,
     seed: Seed = 0,
     workload: Given = None,
@@ -125,7 +127,7 @@ def evaluate(
         check_folder(output)
     kinds = read_kinds(by, ("network", "priority"))
     chosen = make_policies(policies, relative_to)
-    drawn_from = read_scenario(scenario)
+    drawn_from = read_scenario(scenario, hardware)
     _warn_of_minutes(drawn_from)
     with progress() as progress_bar:
         result = run(

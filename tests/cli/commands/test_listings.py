@@ -113,3 +113,37 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_others(
     assert [row["network"] for row in json.loads(out)] == ["good.csv"]
     assert err.count("\n") == len(bad)
     assert "known" not in err.splitlines()[-1] or str(tmp_path) not in err.splitlines()[-1]
+
+
+def test_machines_are_listed_and_printed_as_files(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _, out, _ = run(capsys, "hardware", "--format", "json")
+    listed = {row["machine"]: row for row in json.loads(out)}
+    assert listed["prema"]["array"] == "128×128"
+    assert all(row["source"] and row["ours"] for row in listed.values())
+    _, out, _ = run(capsys, "hardware", "edge-32")
+    assert out.startswith("# edge-32")
+    file = tmp_path / "mine.toml"
+    file.write_text(out)
+    by_file = run(capsys, "networks", "resnet-50", "--hardware", str(file), "--format", "json")
+    by_name = run(capsys, "networks", "resnet-50", "--hardware", "edge-32", "--format", "json")
+    assert by_file == by_name
+    assert by_name != run(capsys, "networks", "resnet-50", "--format", "json")
+
+
+@pytest.mark.parametrize("columns", [80, 132])
+@pytest.mark.parametrize("command", ["networks", "hardware"])
+def test_listings_fit_a_terminal(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    columns: int,
+) -> None:
+    """One line a row: no name is folded."""
+    _, out, _ = run(capsys, command, "--format", "json")
+    rows = json.loads(out)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    _, out, _ = run(capsys, command)
+    assert len(out.splitlines()) == 1 + len(rows)
+    assert max(map(len, out.splitlines())) <= columns
