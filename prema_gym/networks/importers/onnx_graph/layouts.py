@@ -8,7 +8,7 @@ and nchwc_schema_defs.cc.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prema_gym.networks.importers.onnx_graph.protos import (
     PRIVATE,
@@ -65,7 +65,7 @@ def _wanted(graph: GraphProto, tensor: str) -> int:
         if kind_of(node) == f"{BLOCKS}Conv" and list(node.input)[:1] == [tensor]:
             weights = sizes.get(node.input[1], ()) if len(node.input) > 1 else ()
             if len(weights) > 1:
-                return attribute_int(node, "group", 1) * weights[1]
+                return attribute_int(node, "group", 1) * int(weights[1])
     return 0
 
 
@@ -74,4 +74,5 @@ def _node(kind: str, node: NodeProto, read: str, written: str, **own: Sequence[i
 
     domain = PRIVATE if kind == CHANNELS else ""
     name = f"{name_of(node)}/{kind}"
-    return helper.make_node(kind, [read], [written], name=name, domain=domain, **own)
+    attributes: dict[str, Any] = dict(own)
+    return helper.make_node(kind, [read], [written], name=name, domain=domain, **attributes)
