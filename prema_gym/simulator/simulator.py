@@ -83,6 +83,8 @@ class Simulator(UncheckedSimulator):
                 oracle=self.oracle,
                 max_decisions=optional(whole()).check("max_decisions", max_decisions),
                 horizon_ms=optional(positive()).check("horizon_ms", horizon_ms),
+                drop=catalog.scenario.drop,
+                queue_limit=catalog.scenario.queue_limit,
             ),
             num_envs=whole().check("num_envs", num_envs),
             slots=whole(1, MAX_SLOTS).check("slots", slots),
