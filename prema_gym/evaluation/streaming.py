@@ -95,7 +95,7 @@ def play_runs(
         for b, seed in enumerate(seeds)
     ]
     play_on = _player(simulator, policy)
-    while any([one.refill() for one in going]):
+    while sum(one.refill() for one in going):  # every one, not only the first that goes on
         play_on()
     return [one.end() for one in going]
 

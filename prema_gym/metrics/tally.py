@@ -1,4 +1,4 @@
-"""What is kept of the requests of a long run? Counts, sums and histograms, in room that never grows.
+"""What is kept of the requests of a long run? Counts, sums and histograms, in fixed room.
 
 Requests that count are numbered in order of arrival and fall into batches of equal size, which
 give the intervals (`prema_gym.metrics.dependent`). Each adds to three groups: its network, its

@@ -17,6 +17,7 @@ from prema_gym.cli.options import (
     read_workloads,
 )
 from prema_gym.cli.printing import Format, console, print_result, progress
+from prema_gym.cli.streams import refuse_for_streams, show_streams, stream_settings
 from prema_gym.errors import ConfigError
 from prema_gym.files import check_folder, write_files
 
@@ -37,7 +38,10 @@ Policies = Annotated[
 ]
 Workloads = Annotated[
     int | None,
-    typer.Option(help="Workloads to draw and play (the paper: 25).", show_default="200"),
+    typer.Option(
+        help="Workloads to draw and play (the paper: 25); of a scenario with long runs: runs.",
+        show_default="200; 2 runs",
+    ),
 ]
 Seed = Annotated[
     int,
@@ -84,7 +88,11 @@ Bounds = Annotated[
 ]
 By = Annotated[
     str,
-    typer.Option(help="Also a table for each of these: network, priority (separated by commas)."),
+    typer.Option(
+        help="Also a table for each of these, separated by commas: network, priority, and stream "
+        "for long runs.",
+        show_default="stream for long runs",
+    ),
 ]
 Threads = Annotated[int | None, typer.Option(help="Default: one a core.")]
 
@@ -117,9 +125,24 @@ def evaluate(
         raise ConfigError("--per-workload shows nothing in a table: add --format or --output DIR")
     if output is not None:
         check_folder(output)
-    kinds = read_kinds(by, ("network", "priority"))
     chosen = make_policies(policies, relative_to)
     drawn_from = read_scenario(scenario)
+    options_given = SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain)
+    if drawn_from.is_stream:
+        refuse_for_streams(
+            {
+                "--workload": workload,
+                "--per-workload": per_workload,
+                "--max-decisions": max_decisions,
+                "--bounds": bounds,
+            }
+        )
+        settings = stream_settings(
+            workloads, seed, oracle=oracle, slots=slots, options=options_given
+        )
+        show_streams(drawn_from, chosen, settings, by, format, output, threads)
+        return
+    kinds = read_kinds(by, ("network", "priority"))
     with progress() as progress_bar:
         result = run(
             drawn_from,
@@ -130,7 +153,7 @@ def evaluate(
             relative_to=relative_to,
             oracle=oracle,
             slots=slots,
-            options=SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain),
+            options=options_given,
             per_workload=per_workload,
             max_decisions=max_decisions,
             bounds=bounds,
