@@ -70,7 +70,7 @@ def console() -> Console:
 
 
 @contextmanager
-def progress() -> Iterator[Progress | None]:
+def progress(what: str = "workloads played") -> Iterator[Progress | None]:
     """A progress bar on a terminal, nothing in a pipe."""
     if not sys.stderr.isatty():
         yield None
@@ -85,7 +85,7 @@ def progress() -> Iterator[Progress | None]:
     )
 
     columns = (
-        TextColumn("workloads played"),
+        TextColumn(what),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),

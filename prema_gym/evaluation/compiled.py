@@ -14,16 +14,17 @@ from prema_gym.baselines.choosing import NO_WISH, decide_one
 from prema_gym.baselines.policy import Program
 from prema_gym.compiled.jit import direct, in_place, inlined
 from prema_gym.hardware.layout import ProfileTable
-from prema_gym.simulator import NUM_COLUMNS, Simulator
+from prema_gym.simulator import NUM_COLUMNS
 from prema_gym.simulator.decisions import act
 from prema_gym.simulator.options import EngineOptions
 from prema_gym.simulator.rules import observe, write_present
 from prema_gym.simulator.state import ASKING, State
+from prema_gym.simulator.unchecked import UncheckedSimulator
 from prema_gym.simulator.wakeups import play_on
 
 
-def play_by(simulator: Simulator, program: Program) -> None:
-    """Let a rule decide until every loaded workload has ended.
+def play_by(simulator: UncheckedSimulator, program: Program) -> None:
+    """Let a rule decide until no environment asks any more: all have ended, or are short of tasks.
 
     Args:
         simulator: Loaded; it keeps no timeline.
@@ -43,7 +44,7 @@ def play_all(
     program: Program,
     rows: NDArray[np.float64],
 ) -> None:
-    """Play every environment of a batch to its end.
+    """Play every environment of a batch for as long as it asks.
 
     Args:
         state: ``State``; written in place.

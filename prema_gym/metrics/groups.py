@@ -96,6 +96,24 @@ GROUP_COLUMNS: tuple[GroupColumn, ...] = (
     ),
 )
 
+STREAM_COLUMNS: tuple[GroupColumn, ...] = (
+    *GROUP_COLUMNS,
+    GroupColumn(
+        name="dropped", title="dropped", better="lower", formula="share that left unserved, late"
+    ),
+    GroupColumn(
+        name="rejected", title="rejected", better="lower", formula="share that found the queue full"
+    ),
+    GroupColumn(
+        name="left",
+        title="left",
+        better="lower",
+        formula="share that was still in the system at the end; whether it misses its deadline is "
+        "not known unless that has passed",
+    ),
+)
+"""Columns of a long run's rows."""
+
 GroupRow = dict[str, float]
 """Values by the names of :data:`GROUP_COLUMNS`."""
 Groups = dict[str, dict[str, GroupRow]]

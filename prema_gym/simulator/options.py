@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
-from prema_gym.checks import check_fields, declared, one_of, optional, positive, truth, whole
+from prema_gym.checks import check_fields, declared, one_of, positive, truth, whole
 from prema_gym.simulator.mechanisms import MECHANISMS
 from prema_gym.simulator.state import NONE
+from prema_gym.workloads.arrivals import DROPS
 
 DEFAULT_SLOTS = 16  # the paper's context table holds 16 tasks (fidelity.md, S)
 MAX_SLOTS = 4096  # far beyond any context table; a table of it still takes a third of a megabyte
@@ -41,9 +42,6 @@ class Drop(IntEnum):
     HOPELESS = 2  # that can no longer meet them, as far as the scheduler knows
 
 
-DROPS: tuple[str, ...] = tuple(drop.name.lower() for drop in Drop)
-
-
 @dataclass(frozen=True, kw_only=True)
 class SchedulerOptions:
     """Points public sources leave open (fidelity.md, "The token policy", "Preemption").
@@ -53,10 +51,6 @@ class SchedulerOptions:
             how often the scheduler wakes), ``total`` or ``since_run``.
         sticky_drain: Once DRAIN is chosen, ask nothing until the running task has ended, then run
             the named one. False (default): ask again at the next wake-up.
-        drop: Which waiting tasks leave unserved at a wake-up: ``never`` (default), ``late`` ones or
-            ``hopeless`` ones.
-        queue_limit: Tasks that may wait beside the one that runs; who arrives to find so many is
-            rejected. None (default): no limit.
     """
 
     token_wait: str = declared(
@@ -64,10 +58,6 @@ class SchedulerOptions:
     )
     sticky_drain: bool = declared(
         False, truth(), help="after a drain ask nothing until the running task has ended"
-    )
-    drop: str = declared("never", one_of("drop", DROPS), help="which waiting tasks leave unserved")
-    queue_limit: int | None = declared(
-        None, optional(whole(0)), unit="tasks", help="how many may wait beside the running one"
     )
 
     def __post_init__(self) -> None:
@@ -103,6 +93,8 @@ def engine_options(
     oracle: bool = False,
     max_decisions: int | None = None,
     horizon_ms: float | None = None,
+    drop: str = "never",
+    queue_limit: int | None = None,
     refills: bool = False,
 ) -> EngineOptions:
     """Write options as the engine reads them.
@@ -115,6 +107,8 @@ def engine_options(
         oracle: Show true isolated times in place of estimates.
         max_decisions: Decisions before truncation; None: no limit.
         horizon_ms: Time from which on a decision is truncated; None: no limit.
+        drop: Which waiting tasks leave unserved at a wake-up, one of ``DROPS``.
+        queue_limit: Tasks that may wait beside the one that runs; None: no limit.
         refills: A stream is played: more tasks are loaded whenever all that are have arrived.
     """
     codes = [MECHANISMS.index(name) for name in mechanisms]
@@ -129,7 +123,7 @@ def engine_options(
         max_decisions=0 if max_decisions is None else max_decisions,
         horizon_cycles=0 if horizon_ms is None else max(1, round(horizon_ms * clock_hz / 1e3)),
         ms_per_cycle=1e3 / clock_hz,
-        drop=DROPS.index(options.drop),
-        queue_limit=NONE if options.queue_limit is None else options.queue_limit,
+        drop=DROPS.index(drop),
+        queue_limit=NONE if queue_limit is None else queue_limit,
         refills=refills,
     )

@@ -87,6 +87,8 @@ class Simulator(UncheckedSimulator):
                 oracle=self.oracle,
                 max_decisions=optional(MAX_DECISIONS).check("max_decisions", max_decisions),
                 horizon_ms=optional(HORIZON_MS).check("horizon_ms", horizon_ms),
+                drop=catalog.scenario.drop,
+                queue_limit=catalog.scenario.queue_limit,
             ),
             num_envs=NUM_ENVS.check("num_envs", num_envs),
             slots=SLOTS.check("slots", slots),

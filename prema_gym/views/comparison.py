@@ -56,12 +56,14 @@ class Section:
         columns: Headings, with unit and an arrow to where better lies.
         rows: The lines.
         compares: Whether its cells have intervals and ratios.
+        intervals: Whether they have intervals alone.
     """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     compares: bool = False
+    intervals: bool = False
 
 
 def sections(evaluation: Evaluation, by: Sequence[str] = ()) -> list[Section]:

@@ -79,7 +79,11 @@ def section_table(section: Section, width: int | None) -> Table:
         table.add_column(heading, justify="right", overflow="fold")
     for row in section.rows:
         texts = [
-            _compared(cell, width) if section.compares else number(cell.value) for cell in row.cells
+            _compared(cell, width)
+            if section.compares
+            else number(cell.value)
+            + (plus_minus(cell.half_width, cell.value) if section.intervals else "")
+            for cell in row.cells
         ]
         table.add_row(escape(row.name) + (" !" if row.cut else ""), *texts)
     return table

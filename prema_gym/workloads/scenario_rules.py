@@ -69,6 +69,29 @@ LENGTHS = Constraint("a LengthModel or a table of its fields", _lengths)
 MACHINE = Constraint("a machine's name, a table of fields or an NPUConfig", _machine)
 
 
+def take_from_streams(scenario: Scenario) -> None:
+    """Where every stream says what it draws, the scenario has just these networks and batches.
+
+    Raises:
+        ConfigError: Two streams have one name, or one draws what the scenario does not have.
+    """
+    streams = scenario.streams
+    if len({stream.name for stream in streams}) < len(streams):
+        raise ConfigError("streams gives one name twice")
+    defaults = {one.name: one.default for one in fields(scenario)}
+    for name in ("networks", "batch_sizes", "priorities"):
+        of_streams = [getattr(stream, name) for stream in streams]
+        known = getattr(scenario, name)
+        if streams and None not in of_streams and known == defaults[name]:
+            known = tuple(dict.fromkeys(value for given in of_streams for value in given))
+            object.__setattr__(scenario, name, known)
+        for stream, given in zip(streams, of_streams, strict=True):
+            if name != "priorities" and not set(given or ()) <= set(known):
+                raise ConfigError(
+                    f"stream {stream.name!r} draws {name} {given}, the scenario has {known}"
+                )
+
+
 def check_shares(scenario: Scenario) -> None:
     """As many shares as there is to choose from."""
     for name, of in SHARES.items():

@@ -18,10 +18,14 @@ from prema_gym.cli.options import (
     read_workloads,
 )
 from prema_gym.cli.printing import Format, console, print_result, progress
+from prema_gym.cli.streams import refuse_for_streams, show_streams, stream_settings
 from prema_gym.errors import ConfigError
 from prema_gym.files import check_folder, write_files
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prema_gym.evaluation.results import Evaluation
     from prema_gym.workloads import Scenario
 
 # What is compared unless told otherwise: the paper's set, in the order of its argument, the floor
@@ -44,7 +48,10 @@ Policies = Annotated[
 ]
 Workloads = Annotated[
     int | None,
-    typer.Option(help="Workloads to draw and play (the paper: 25).", show_default="200"),
+    typer.Option(
+        help="Workloads to draw and play (the paper: 25); of a scenario with long runs: runs.",
+        show_default="200; 2 runs",
+    ),
 ]
 Seed = Annotated[
     int,
@@ -91,7 +98,11 @@ Bounds = Annotated[
 ]
 By = Annotated[
     str,
-    typer.Option(help="Also a table for each of these: network, priority (separated by commas)."),
+    typer.Option(
+        help="Also a table for each of these, separated by commas: network, priority, and stream "
+        "for long runs.",
+        show_default="stream for long runs",
+    ),
 ]
 Threads = Annotated[int | None, typer.Option(help="Default: one a core.")]
 
@@ -119,16 +130,22 @@ def evaluate(
     """Play policies on the same workloads; print metrics with intervals, and ratios."""
     from prema_gym.evaluation.compare import evaluate as run
     from prema_gym.simulator import SchedulerOptions
-    from prema_gym.views import comparison, records, tables
 
     if per_workload and format is Format.table and output is None:
         raise ConfigError("--per-workload shows nothing in a table: add --format or --output DIR")
     if output is not None:
         check_folder(output)
-    kinds = read_kinds(by, ("network", "priority"))
     chosen = make_policies(policies, relative_to)
     drawn_from = read_scenario(scenario, hardware)
+    options_given = SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain)
+    if drawn_from.is_stream:
+        refuse_for_streams({"--workload": workload, "--per-workload": per_workload})
+        refuse_for_streams({"--max-decisions": max_decisions, "--bounds": bounds})
+        long = stream_settings(workloads, seed, oracle=oracle, slots=slots, options=options_given)
+        show_streams(drawn_from, chosen, long, by, format, output, threads)
+        return
     _warn_of_minutes(drawn_from)
+    kinds = read_kinds(by, ("network", "priority"))
     with progress() as progress_bar:
         result = run(
             drawn_from,
@@ -139,13 +156,20 @@ def evaluate(
             relative_to=relative_to,
             oracle=oracle,
             slots=slots,
-            options=SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain),
+            options=options_given,
             per_workload=per_workload,
             max_decisions=max_decisions,
             bounds=bounds,
             threads=threads,
             progress=progress_bar,
         )
+    _show(result, format, kinds, output)
+
+
+def _show(result: Evaluation, format: Format, kinds: Sequence[str], output: Path | None) -> None:
+    """Print a comparison with its notes, and write its files."""
+    from prema_gym.views import comparison, records, tables
+
     print_result(
         format,
         tables=lambda: tables.evaluation_tables(result, width=console().width, by=kinds),
