@@ -80,7 +80,7 @@ def evaluate(
         max_decisions: Cut a workload off after so many; None: far more than any policy needs.
         resamples: Bootstrap resamples.
         per_workload: Keep each workload's values.
-        per_task: Keep what became of each task, too, in memory.
+        per_task: Keep what became of each task, in memory.
         bounds: Find the clairvoyant optimum of each workload (at most 20 tasks), and regrets.
         threads: Threads that play chunks of workloads; None: one a core.
         progress: Told how far the simulation is, from the calling thread.
@@ -90,9 +90,8 @@ def evaluate(
         UnknownNameError: ``relative_to`` is not in ``policies``.
         WorkloadError: A workload does not belong to the scenario.
     """
-    scenario = _as_scenario(scenario)
+    scenario, options = _as_scenario(scenario), options or SchedulerOptions()
     _check_policies(policies)
-    options = SchedulerOptions() if options is None else options
     settings = EvaluationSettings(
         scenario=scenario,
         policies=tuple(policies),
