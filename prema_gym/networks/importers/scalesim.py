@@ -153,7 +153,7 @@ def _lines(path: str, wrong: list[str] | None) -> list[Line]:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path!r} is not UTF-8 text") from error
     separator = "," if "," in text else "\t"
-    lines = []
+    lines: list[Line] = []
     for number, line in enumerate(text.split("\n"), start=1):
         where = f"{path}, line {number}"
         try:

@@ -7,8 +7,8 @@ and nchwc_schema_defs.cc.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from prema_gym.networks.importers.onnx_graph.protos import (
     PRIVATE,
@@ -65,11 +65,11 @@ def _wanted(graph: GraphProto, tensor: str) -> int:
         if kind_of(node) == f"{BLOCKS}Conv" and list(node.input)[:1] == [tensor]:
             weights = sizes.get(node.input[1], ()) if len(node.input) > 1 else ()
             if len(weights) > 1:
-                return attribute_int(node, "group", 1) * weights[1]
+                return attribute_int(node, "group", 1) * int(weights[1])
     return 0
 
 
-def _node(kind: str, node: NodeProto, read: str, written: str, **own: Sequence[int]) -> NodeProto:
+def _node(kind: str, node: NodeProto, read: str, written: str, **own: Any) -> NodeProto:  # noqa: ANN401
     from onnx import helper
 
     domain = PRIVATE if kind == CHANNELS else ""
