@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import onnx
@@ -232,3 +233,25 @@ def test_a_function_that_calls_itself_is_refused(tmp_path: Path) -> None:
     path.write_bytes(model.SerializeToString())
     with pytest.raises(ConfigError, match="function 'Block' calls itself"):
         read_network(path)
+
+
+@pytest.mark.parametrize(
+    ("one", "stored"),
+    [
+        (node("MatMul", "w x", "y"), (7, 6)),
+        (node("Gemm", "w x", "y"), (7, 6)),
+        (node("MatMul", "x w", "y"), (3, 5, 4)),
+        (node("Einsum", "e w", "y", equation="ebi,eio->ebo"), (4, 5, 9)),
+    ],
+    ids=["left operand", "left operand of Gemm", "a matrix for each item", "experts"],
+)
+def test_weights_count_wherever_they_stand(
+    one: onnx.NodeProto, stored: tuple[int, ...], tmp_path: Path
+) -> None:
+    """And once, though a second operator reads them."""
+    again = onnx.NodeProto()
+    again.CopyFrom(one)
+    again.output[0] = "z"
+    inputs = {"x": (6, 5), "e": (4, 6, 5)}
+    path = write_graph(tmp_path / "g.onnx", [one, again], inputs, {"w": stored})
+    assert read_network(path).network.weights == math.prod(stored)
