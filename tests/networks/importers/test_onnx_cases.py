@@ -124,7 +124,7 @@ def test_loops(
 
 
 def test_what_grows_from_step_to_step_is_written_out(tmp_path: Path) -> None:
-    """Twice as many rows in each step; 20 000 operators would be too many."""
+    """Twice as many rows in each step; 30 000 operators would be too many."""
     body = graph(
         [
             node("MatMul", "v w", "n"),

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto
 
 _KINDS = ("If", "Loop", "Scan")
-_MOST_UNROLLED = 10_000  # operators of a graph in which loops are written out
+_MOST_UNROLLED = 4_000  # operators of a graph in which loops are written out
 _MOST_STEPS = 10**6  # an exporter's word for a loop that only its condition ends is 2⁶³ − 1
 
 Values = Mapping[str, "np.ndarray"]
