@@ -255,3 +255,14 @@ def test_weights_count_wherever_they_stand(
     inputs = {"x": (6, 5), "e": (4, 6, 5)}
     path = write_graph(tmp_path / "g.onnx", [one, again], inputs, {"w": stored})
     assert read_network(path).network.weights == math.prod(stored)
+
+
+def test_a_loop_through_what_is_not_known_is_not_taken_to_keep_its_sizes(tmp_path: Path) -> None:
+    step = [node("MatMul", "v w", "m"), node("Op", "m", "n", domain="mine")]
+    body = graph([*step, node("Identity", "c", "go")], ["i", "c", "v"], ["go", "n"])
+    path = tmp_path / "g.onnx"
+    write_graph(path, loop("three", "-", body), {"x": (4, 16)}, {"w": (16, 16)}, stored=STORED)
+    with pytest.raises(ConfigError, match="perhaps behind what is not known here: mine::Op"):
+        read_network(path)
+    notes = read_network(path, lenient=True).notes
+    assert notes[-1].endswith("an unknown number of MACs in 2 MatMul (open shape)")

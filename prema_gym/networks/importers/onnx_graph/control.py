@@ -261,7 +261,7 @@ class _Entry:
         return {
             first + i
             for i, (name, shape) in enumerate(zip(wanted, after, strict=True))
-            if name in before and shape is not None and shape != before[name]
+            if name in before and shape != before[name]
         }
 
     def _marked(self, nodes: Sequence[NodeProto], steps: int, doubt: str) -> list[NodeProto]:
