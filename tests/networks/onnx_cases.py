@@ -250,6 +250,148 @@ CONTROL = [
         values={"three": 3, "four": 4},
     ),
     Case(
+        name="Loop whose rows grow",
+        macs=(10 + 11 + 12 + 13) * 16 * 16 + 14 * 16 * 8,
+        nodes=[
+            node(
+                "Loop",
+                "four true x",
+                "last",
+                body=graph(
+                    [
+                        node("MatMul", "v w1", "m"),
+                        node("Concat", "m e", "n", axis=0),
+                        node("Identity", "c", "go"),
+                    ],
+                    ["i", "c", "v"],
+                    ["go", "n"],
+                ),
+            ),
+            node("MatMul", "last w2", "y"),
+        ],
+        inputs={"x": (10, 16), "e": (1, 16)},
+        weights={"w1": (16, 16), "w2": (16, 8)},
+        values={"four": 4, "true": True},
+    ),
+    Case(
+        name="Loop, keys and values kept from step to step",
+        macs=6 * 3 * 8 * 8 + (1 + 2 + 3 + 4 + 5 + 6) * 2 * 8,
+        nodes=[
+            node(
+                "Loop",
+                "six true x k0 v0",
+                "y k v",
+                body=graph(
+                    [
+                        node("MatMul", "h wq", "q"),
+                        node("MatMul", "h wk", "kn"),
+                        node("MatMul", "h wv", "vn"),
+                        node("Concat", "kp kn", "kk", axis=0),
+                        node("Concat", "vp vn", "vv", axis=0),
+                        node("Transpose", "kk", "kt", perm=[1, 0]),
+                        node("MatMul", "q kt", "s"),
+                        node("Softmax", "s", "p"),
+                        node("MatMul", "p vv", "o"),
+                        node("Identity", "c", "go"),
+                    ],
+                    ["i", "c", "h", "kp", "vp"],
+                    ["go", "o", "kk", "vv"],
+                ),
+            )
+        ],
+        inputs={"x": (1, 8), "k0": (0, 8), "v0": (0, 8)},
+        weights={"wq": (8, 8), "wk": (8, 8), "wv": (8, 8)},
+        values={"six": 6, "true": True},
+    ),
+    Case(
+        name="Loop with a branch for its first step",
+        macs=10 * 16 * 16,
+        nodes=[
+            node(
+                "Loop",
+                "five true x",
+                "y",
+                body=graph(
+                    [
+                        node("Equal", "i zero", "is"),
+                        node(
+                            "If",
+                            "is",
+                            "n",
+                            then_branch=graph([node("MatMul", "v w1", "t")], outputs=["t"]),
+                            else_branch=graph([node("Relu", "v", "e")], outputs=["e"]),
+                        ),
+                        node("Identity", "c", "go"),
+                    ],
+                    ["i", "c", "v"],
+                    ["go", "n"],
+                ),
+            )
+        ],
+        inputs={"x": (10, 16)},
+        weights={"w1": (16, 16)},
+        values={"five": 5, "true": True, "zero": 0},
+    ),
+    Case(
+        name="Loop in a loop, of as many steps as its number",
+        macs=(0 + 1 + 2 + 3) * 10 * 16 * 16,
+        nodes=[
+            node(
+                "Loop",
+                "four true x",
+                "y",
+                body=graph(
+                    [
+                        node(
+                            "Loop",
+                            "i - v",
+                            "n",
+                            body=graph(
+                                [node("MatMul", "u w1", "m"), node("Identity", "d", "go2")],
+                                ["j", "d", "u"],
+                                ["go2", "m"],
+                            ),
+                        ),
+                        node("Identity", "c", "go"),
+                    ],
+                    ["i", "c", "v"],
+                    ["go", "n"],
+                ),
+            )
+        ],
+        inputs={"x": (10, 16)},
+        weights={"w1": (16, 16)},
+        values={"four": 4, "true": True},
+    ),
+    Case(
+        name="Loop that ends as its own count says",
+        macs=4 * 10 * 16 * 16,
+        nodes=[
+            node(
+                "Loop",
+                "- true zero x",
+                "k y",
+                body=graph(
+                    [
+                        node("MatMul", "v w1", "n"),
+                        node("Add", "before one", "after"),
+                        node("Less", "after four", "go"),
+                    ],
+                    ["i", "c", "before", "v"],
+                    ["go", "after", "n"],
+                ),
+            )
+        ],
+        inputs={"x": (10, 16)},
+        weights={"w1": (16, 16)},
+        values={
+            "zero": np.float32(0),
+            "one": np.float32(1),
+            "four": np.float32(4),
+            "true": True,
+        },
+    ),
+    Case(
         name="Scan over twelve steps",
         macs=12 * 3 * (16 * 8 + 8 * 8),
         nodes=[

@@ -7,7 +7,7 @@ and nchwc_schema_defs.cc.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from prema_gym.networks.importers.onnx_graph.protos import (
@@ -69,7 +69,7 @@ def _wanted(graph: GraphProto, tensor: str) -> int:
     return 0
 
 
-def _node(kind: str, node: NodeProto, read: str, written: str, **own: Sequence[int]) -> NodeProto:
+def _node(kind: str, node: NodeProto, read: str, written: str, **own: Any) -> NodeProto:  # noqa: ANN401
     from onnx import helper
 
     domain = PRIVATE if kind == CHANNELS else ""
