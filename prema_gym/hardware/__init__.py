@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from prema_gym.hardware.area import ContextTableArea, context_table_area
 from prema_gym.hardware.bottleneck import Shares, shares_of
 from prema_gym.hardware.config import NPUConfig
-from prema_gym.hardware.machines import MACHINES, Machine
+from prema_gym.hardware.machines import Machine
 from prema_gym.hardware.memory import MemoryNeed, memory_need
 from prema_gym.hardware.timing import (
     LayerTiming,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from prema_gym.hardware.spread import Spread
 
 __all__ = [
-    "MACHINES",
     "ContextTableArea",
     "Energy",
     "EnergyModel",
