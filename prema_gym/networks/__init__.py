@@ -10,11 +10,15 @@ scenarios can name once it is registered::
     )
     register(network)
 
-A file is a network too: ``get("models/resnet18.onnx")``, or `read_network` for what lies behind it.
+A file is a network too: ``get("models/resnet18.onnx")``, or `read_network` for what lies behind it;
+so is a PyTorch module: `from_torch`.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from prema_gym.lazy import on_first_use
 from prema_gym.networks.attention import Attention, GroupedAttention, SelfAttention
 from prema_gym.networks.convolution import Conv2d, Pool2d, UpConv2d
 from prema_gym.networks.importers import Imported, is_file, read_network
@@ -33,6 +37,9 @@ from prema_gym.networks.recurrent import GRUCell, LSTMCell
 from prema_gym.networks.registry import full_name, get, names, notes, register
 from prema_gym.networks.tensor import Shape, Tensor, concat
 from prema_gym.networks.work import Gemm, VectorWork, Work
+
+if TYPE_CHECKING:
+    from prema_gym.networks.importers.torch_graph import from_torch
 
 __all__ = [
     "Attention",
@@ -64,6 +71,7 @@ __all__ = [
     "Work",
     "check_wiring",
     "concat",
+    "from_torch",
     "full_name",
     "get",
     "is_file",
@@ -72,3 +80,5 @@ __all__ = [
     "read_network",
     "register",
 ]
+
+__getattr__, __dir__ = on_first_use(__name__, {"importers.torch_graph": ("from_torch",)})

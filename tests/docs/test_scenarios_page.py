@@ -117,7 +117,7 @@ def test_the_example_file_is_a_scenario(tmp_path: Path) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 6
+    assert len(EXAMPLES) == 7
 
 
 @pytest.mark.usefixtures("own_networks")

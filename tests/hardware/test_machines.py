@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from prema_gym.errors import ConfigError, UnknownNameError
-from prema_gym.hardware import MACHINES, NPUConfig, machines
+from prema_gym.hardware import NPUConfig, machines
+from prema_gym.hardware.machines import MACHINES
 from prema_gym.hardware.timing import time_network
 from prema_gym.networks import get
 from prema_gym.workloads import Scenario, scenarios

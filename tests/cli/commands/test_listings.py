@@ -147,3 +147,38 @@ def test_listings_fit_a_terminal(
     _, out, _ = run(capsys, command)
     assert len(out.splitlines()) == 1 + len(rows)
     assert max(map(len, out.splitlines())) <= columns
+
+
+def test_a_profile_of_a_name_and_of_a_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _, out, err = run(capsys, "profile", "resnet-50", "--batch", "1,8", "--hardware", "tpu-v4i")
+    assert [line.split()[1] for line in out.splitlines()] == ["batch", "1", "8"]
+    assert "binds" in err
+    file = tmp_path / "sparse.csv"
+    file.write_text("Layer,M,N,K,Sparsity,\na,400,500,600,2:4,\nb,1,64,64,,\n")
+    _, out, err = run(capsys, "profile", str(file), "--layers", "--format", "json")
+    assert [(row["layer"], row["binds"]) for row in json.loads(out)] == [
+        ("a", "fill"),
+        ("b", "fill"),
+    ]
+    assert "taken as dense" in err  # what was ignored is said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("resnet-50", "--batch", "0"), "--batch must be whole numbers from 1"),
+        (("resnet-50", "--batch", "1,x"), "got '1,x'"),
+        (("resnet-50", "--batch", "1,4", "--layers"), "--layers shows one batch size"),
+        (("resnet50",), "did you mean 'resnet-50'"),
+        (("rnn-mt1", "--input-length", "0"), "input_length must be a whole number"),
+    ],
+)
+def test_a_bad_profile_is_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = run(capsys, "profile", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1

@@ -48,18 +48,32 @@ def read(
         ModuleNotFoundError: The package ``onnx`` is not installed.
     """
     graph = load(path, dims or {}, _macs)
-    walk = _Walk(graph, lenient)
     with located(path), explained(graph.hints):
-        for operator in graph.operators:
-            walk.visit(operator)
-        phases = walk.phases()
-        total = len(graph.operators)
-        lost = walk.losses.describe(total, _macs_of(phases))
-        if walk.losses.lost and not lenient:
-            raise ConfigError(f"{lost}; --lenient, or {path}?lenient, reads it all the same")
-        if not phases:
-            none = f"none of its {total} operators is a layer of ours" if total else "it is empty"
-            raise ConfigError(f"{none} ({lost})" if lost else none)
+        return phases_of(graph, lenient=lenient, remedy=f"--lenient, or {path}?lenient,")
+
+
+def phases_of(graph: Graph, *, lenient: bool, remedy: str) -> tuple[tuple[Phase, ...], list[str]]:
+    """The layers of a graph of plain data as phases, and notes: what :func:`read` ends with.
+
+    Args:
+        graph: From a file, or from another program's graph in the words of this one.
+        lenient: Read it although a part of its work is lost.
+        remedy: What makes a reader lenient, for the message.
+
+    Raises:
+        ConfigError: No layer is found, or work is lost and the reader is not ``lenient``.
+    """
+    walk = _Walk(graph, lenient)
+    for operator in graph.operators:
+        walk.visit(operator)
+    phases = walk.phases()
+    total = len(graph.operators)
+    lost = walk.losses.describe(total, _macs_of(phases))
+    if walk.losses.lost and not lenient:
+        raise ConfigError(f"{lost}; {remedy} reads it all the same")
+    if not phases:
+        none = f"none of its {total} operators is a layer of ours" if total else "it is empty"
+        raise ConfigError(f"{none} ({lost})" if lost else none)
     return phases, [*graph.notes, *filter(None, [lost])]
 
 
