@@ -115,7 +115,7 @@ def find_partings(
     assert noted.occupants is not None
     found = [
         Parting(
-            decision=int(k),
+            decision=k,
             cycles=noted.decisions[k].cycles,
             table=noted.tables[k],
             occupants=noted.occupants[k],
@@ -125,7 +125,7 @@ def find_partings(
             ntt_first=ntt[i + 1],
             ntt_second=ntt[i],
         )
-        for i, k in enumerate(at)
+        for i, k in enumerate(at.tolist())
     ]
     return Partings(
         metric=metric,
@@ -150,7 +150,7 @@ def _hybrids(
     values, ntt = [], []
     for start in range(0, len(ends), CHUNK):
         some = ends[start : start + CHUNK]
-        copies = workload.rows(np.zeros(len(some), np.int64))
+        copies = workload.rows([0] * len(some))
         outcomes = play(_Handover(first, second, some), catalog, copies, settings)
         values.append(metric.values(outcomes))
         ntt.append(outcomes.ntt)

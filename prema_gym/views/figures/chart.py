@@ -90,15 +90,15 @@ def policies_in(records: Records) -> list[str]:
     return list(dict.fromkeys(record["policy"] for record in records))
 
 
-def line(axes: Axes, policy: str, x: Sequence[float], y: Sequence[float], **style: Any) -> None:  # noqa: ANN401
-    """A policy's line, in its colour, dashes and mark, with its name for the legend."""
+def line(
+    axes: Axes, policy: str, x: Sequence[float], y: Sequence[float], *, every: int | None = None
+) -> None:
+    """A policy's line in its colour and dashes, with a mark at every so many points."""
     own = look(policy)
-    dashes = {"dashes": own.dashes} if own.dashes else {}
-    marks = max(1, len(x) // 6)
-    axes.plot(
-        x, y, color=own.colour, label=plain(policy), **dashes,
-        **({"marker": own.mark, "markevery": marks} | style),
-    )  # fmt: skip
+    (drawn,) = axes.plot(x, y, color=own.colour, marker=own.mark, label=plain(policy))
+    drawn.set_markevery(max(1, len(x) // 6) if every is None else every)
+    if own.dashes:
+        drawn.set_dashes(own.dashes)
 
 
 def point(axes: Axes, policy: str, x: float, y: float) -> None:
