@@ -30,7 +30,7 @@ check: .venv/.all
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	rm -rf $(INSTALLED) && mkdir -p $(INSTALLED)
-	cp -Rp prema_gym benchmarks docs tests train.py pyproject.toml $(INSTALLED)
+	cp -Rp prema_gym benchmarks docs examples tests train.py pyproject.toml $(INSTALLED)
 	cp -Rp agents baselines $(INSTALLED)/prema_gym
 	cd $(INSTALLED) && $(CURDIR)/$(BIN)/mypy --cache-dir $(CURDIR)/.mypy_cache
 	cd $(INSTALLED) && $(CURDIR)/$(BIN)/lint-imports --cache-dir $(CURDIR)/.import_linter_cache

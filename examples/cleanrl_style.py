@@ -24,9 +24,8 @@ class Agent(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows = nn.Sequential(
-            nn.Linear(NUM_COLUMNS, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh()
-        )
+        first, second = nn.Linear(NUM_COLUMNS, 64), nn.Linear(64, 64)
+        self.rows = nn.Sequential(first, nn.Tanh(), second, nn.Tanh())
         self.score, self.value = nn.Linear(64, 1), nn.Linear(64, 1)
 
     def forward(self, tables: torch.Tensor, mask: torch.Tensor) -> tuple[Categorical, torch.Tensor]:
@@ -95,9 +94,7 @@ def main() -> None:
                 loss.backward()
                 nn.utils.clip_grad_norm_(agent.parameters(), 0.5)
                 optimiser.step()
-        ended = (
-            f"ANTT {np.mean(antt):.2f} over {len(antt)} episodes" if antt else "no episode ended"
-        )
+        ended = f"ANTT {np.mean(antt):.2f} in {len(antt)} episodes" if antt else "no episode ended"
         print(f"{(update + 1) * STEPS * options.num_envs:9} steps: {ended}, loss {loss.item():.3f}")
     envs.close()
 

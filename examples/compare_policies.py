@@ -53,9 +53,7 @@ def main() -> None:
     for name, found in result.policies.items():
         antt, fairness = found.metrics["antt"], found.metrics["fairness"]
         low, high = antt.ci95
-        print(
-            f"{name:14} ANTT {antt.mean:6.2f} [{low:.2f}, {high:.2f}]  {antt.ratio:5.2f} × better"
-        )
+        print(f"{name:14} ANTT {antt.mean:6.2f} [{low:.2f}, {high:.2f}], {antt.ratio:.2f} × better")
         print(f"{'':14} fairness {fairness.mean:.3f}")
 
 

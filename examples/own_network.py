@@ -37,9 +37,8 @@ def write_network(path: Path) -> None:
     image = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 3, 64, 64])
     classes = helper.make_tensor_value_info("classes", TensorProto.FLOAT, ["batch", 10])
     tensors = [weights("w1", 64, 3, 3, 3), weights("w2", 128, 64, 3, 3), weights("w3", 128, 10)]
-    onnx.save(
-        helper.make_model(helper.make_graph(nodes, "small", [image], [classes], tensors)), path
-    )
+    graph = helper.make_graph(nodes, "small", [image], [classes], tensors)
+    onnx.save(helper.make_model(graph), path)
 
 
 def write_trace(path: Path) -> None:
