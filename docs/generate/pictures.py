@@ -46,13 +46,13 @@ def figures(scratch: Path) -> None:
 
 
 def _shrink(source: Path, target: Path, width: int) -> None:
-    """Fewer pixels and colours: a page needs no more."""
+    """Fewer pixels: a page needs no more."""
     from PIL import Image
 
     with Image.open(source) as image:
         height = round(image.height * width / image.width)
         small = image.convert("RGB").resize((width, height), Image.Resampling.LANCZOS)
-        small.quantize(64).save(target, optimize=True)
+        small.save(target, optimize=True)
 
 
 def shots(scratch: Path) -> None:
@@ -86,8 +86,9 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     command("timeline", *PAIR, "--output", str(FOLDER / "gantt.png"))
     command("timeline", *PAIR, "--output", str(FOLDER / "episode.gif"))
+    both = ("--policies", "learned,dynamic-prema", "--seed", "16")
+    command("timeline", *both, "--output", str(FOLDER / "learned-gantt.png"))
     with tempfile.TemporaryDirectory() as folder:
-        _shrink(FOLDER / "gantt.png", FOLDER / "gantt.png", 1000)
         figures(Path(folder))
         shots(Path(folder))
 

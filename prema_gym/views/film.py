@@ -13,7 +13,7 @@ from prema_gym.views.gantt import gantt, to_image
 FRAMES = 36
 FRAME_MS = 140
 LAST_FRAME_MS = 2_500
-_COLOURS = 48
+_COLOURS = 128
 
 
 def write_film(
@@ -33,6 +33,11 @@ def write_film(
     figure = gantt(episodes, from_ms=from_ms, to_ms=to_ms)
     from PIL import Image
 
+    # One palette for all frames: only what changes is then stored.
+    palette = Image.fromarray(to_image(figure)).quantize(
+        _COLOURS, method=Image.Quantize.MAXCOVERAGE
+    )
+    figure.set_layout_engine("none")  # everything stays where it is from now on
     start, end = figure.axes[0].get_xlim()
     frames = []
     for now in np.linspace(start, end, FRAMES + 1)[1:]:
@@ -41,7 +46,7 @@ def write_film(
             for axes in figure.axes
         ]
         image = Image.fromarray(to_image(figure))
-        frames.append(image.quantize(_COLOURS))
+        frames.append(image.quantize(palette=palette, dither=Image.Dither.NONE))
         for curtain in curtains:
             curtain.remove()
     waits = [FRAME_MS] * (len(frames) - 1) + [LAST_FRAME_MS]
