@@ -26,7 +26,7 @@ BAR = 24
 class Moment(NamedTuple):
     """One decision, as it is shown."""
 
-    index: int
+    number: int
     now_ms: float
     decision: Decision
 
@@ -59,7 +59,7 @@ def shown(recording: Recording, episode: EpisodeView, moment: Moment) -> Group:
         does = f"runs {named}"
     else:
         does = f"lets {named} take over from {labels[one.runner]}"
-    head = f"{episode.title}\n{moment.now_ms:10.3f} ms, decision {moment.index + 1} of "
+    head = f"{episode.title}\n{moment.now_ms:10.3f} ms, decision {moment.number + 1} of "
     head += f"{len(recording.decisions)}: {does}"
     return Group(
         Text(head, style="bold"),
@@ -71,7 +71,7 @@ def shown(recording: Recording, episode: EpisodeView, moment: Moment) -> Group:
 def _queue(recording: Recording, moment: Moment, labels: dict[int, str]) -> Table:
     assert recording.tables is not None
     assert recording.occupants is not None
-    table, occupants = recording.tables[moment.index], recording.occupants[moment.index]
+    table, occupants = recording.tables[moment.number], recording.occupants[moment.number]
     rows = Table(box=None, pad_edge=False)
     for heading in ("", "task", "done", "left ms", "waited ms", "tokens", "slack ms"):
         left = heading in ("", "task", "done")

@@ -7,6 +7,7 @@ import select
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -47,7 +48,7 @@ def watch(
     episode = titled(recording, scenario, seed, workload)
     all_of_them = moments(recording)
     chosen = all_of_them if every else [all_of_them[i] for i in switches(recording)]
-    pictures = [(one.now_ms, lambda one=one: shown(recording, episode, one)) for one in chosen]
+    pictures: Pictures = [(one.now_ms, partial(shown, recording, episode, one)) for one in chosen]
     if not pictures:
         print("nothing to see: the policy never had a choice that changed who runs")
         return
