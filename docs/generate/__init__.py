@@ -2,8 +2,9 @@
 
 Run: python -m docs.generate             rewrites every part that is made from code alone
      python -m docs.generate.tournament  plays all policies; --write puts the tables in place
-     python -m docs.generate.generalisation, learned_curve, timelines, shipped_policy
+     python -m docs.generate.generalisation, learned_curve, shipped_policy
                                          what docs/learned.md shows of a trained policy
+     python -m docs.generate.pictures    every picture in docs/pictures
 
 A generated part stands between two comments with its name; what is around it is written by hand.
 """
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from docs.generate import (
     algorithm_list,
+    command_list,
     environment_lists,
     format_list,
     module_map,
@@ -33,6 +35,7 @@ PARTS: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     PAGES / "bring-your-own.md": format_list.PARTS,
     PAGES / "rewards.md": environment_lists.PARTS,
     PAGES / "scenarios.md": task_keys.PARTS,
+    PAGES / "commands.md": command_list.PARTS,
     ENVIRONMENT: environment_lists.DOCSTRING_PARTS,
 }
 """The parts made from code alone, by page and name."""

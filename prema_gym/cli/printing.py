@@ -66,7 +66,7 @@ def console() -> Console:
             raise
 
     fixed = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
-    return Output(width=fixed)
+    return Output(width=fixed, emoji=False)  # a name may hold ":x:"
 
 
 @contextmanager

@@ -86,8 +86,7 @@ def evaluate(
         progress: Told how far the simulation is, from the calling thread.
 
     Raises:
-        ConfigError: A setting or a policy is none, or a policy was trained on these seeds.
-        UnknownNameError: ``relative_to`` is not in ``policies``.
+        ConfigError: A setting, policy or name is none, or a policy was trained on these seeds.
         WorkloadError: A workload does not belong to the scenario.
     """
     scenario, options = _as_scenario(scenario), options or SchedulerOptions()

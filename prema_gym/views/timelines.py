@@ -63,12 +63,19 @@ def _csv(episodes: Episodes, path: Path, axis: Axis) -> None:
     path.write_text(to_csv(slice_records(episodes)), encoding="utf-8")
 
 
+def _film(episodes: Episodes, path: Path, axis: Axis) -> None:
+    from prema_gym.views.film import write_film
+
+    write_film(episodes, path, from_ms=axis["from_ms"] or 0.0, to_ms=axis["to_ms"])
+
+
 WRITERS: dict[str, Callable[[Episodes, Path, Axis], None]] = {
     ".pftrace": _perfetto,
     ".json": _json,
     ".png": _picture,
     ".svg": _picture,
     ".pdf": _picture,
+    ".gif": _film,
     ".html": _page,
     ".csv": _csv,
 }

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from prema_gym.cli.printing import console
 from prema_gym.views.tables import evaluation_tables, to_table
+from tests.views.episodes import WILD
 from tests.views.helpers import evaluation, shown
 
 
@@ -39,3 +41,8 @@ def test_a_listing_aligns_numbers_and_names() -> None:
     assert "15.5" in text
     assert "1, 4" in text
     assert shown(to_table([])).strip() == ""
+
+
+def test_a_name_is_shown_as_written_on_the_console(capsys: pytest.CaptureFixture[str]) -> None:
+    console().print(to_table([{"network": WILD}], WILD))
+    assert capsys.readouterr().out.count(WILD) == 2

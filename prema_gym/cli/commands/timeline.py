@@ -22,7 +22,7 @@ Output = Annotated[
     Path,
     typer.Option(
         help="The file; its ending says what: .pftrace or .json (a trace, for ui.perfetto.dev), "
-        ".png, .svg, .pdf (a Gantt chart), .html (the same, to zoom into), .csv (every slice)."
+        ".png, .svg, .pdf (a Gantt chart), .gif (it grows), .html (to zoom into), .csv (slices)."
     ),
 ]
 FromMs = Annotated[float, typer.Option(help="Where a picture's time axis begins [ms].")]

@@ -90,14 +90,15 @@ def policies_in(records: Records) -> list[str]:
     return list(dict.fromkeys(record["policy"] for record in records))
 
 
-def line(axes: Axes, policy: str, x: Sequence[float], y: Sequence[float], **style: Any) -> None:  # noqa: ANN401
-    """A policy's line, in its colour, dashes and mark, with its name for the legend."""
+def line(
+    axes: Axes, policy: str, x: Sequence[float], y: Sequence[float], *, every: int | None = None
+) -> None:
+    """A policy's line in its colour and dashes, with a mark at every so many points."""
     own = look(policy)
-    looks: dict[str, Any] = {"color": own.colour, "label": plain(policy), "marker": own.mark}
-    looks["markevery"] = max(1, len(x) // 6)
+    (drawn,) = axes.plot(x, y, color=own.colour, marker=own.mark, label=plain(policy))
+    drawn.set_markevery(max(1, len(x) // 6) if every is None else every)
     if own.dashes:
-        looks["dashes"] = own.dashes
-    axes.plot(x, y, **(looks | style))
+        drawn.set_dashes(own.dashes)
 
 
 def point(axes: Axes, policy: str, x: float, y: float) -> None:

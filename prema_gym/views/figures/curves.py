@@ -119,9 +119,7 @@ def _draw_sweep(figure: Figure, records: Records) -> None:
     ):
         for name in policies_in(records):
             own = [r for r in records if (r["policy"], r["metric"]) == (name, metric)]
-            line(
-                axes, name, [r["load"] for r in own], [factor * r["mean"] for r in own], markevery=1
-            )
+            line(axes, name, [r["load"] for r in own], [factor * r["mean"] for r in own], every=1)
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter("{x:.2g}")
         axes.set_xlabel("load: work that arrives / work that can be done")

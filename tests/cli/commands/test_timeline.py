@@ -44,7 +44,7 @@ def test_any_policy_on_a_workload_file(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--output", "x.gif"), "x.gif must end in .pftrace, .json"),
+        (("--output", "x.bmp"), "x.bmp must end in .pftrace, .json"),
         (("--output", "nowhere/x.png"), "there is no folder nowhere"),
         (("--output", "x.png", "--policies", "np-fcfs,np-fcfs"), "'np-fcfs' is named twice"),
         (("--output", "x.png", "--from-ms", "3", "--to-ms", "2"), "got 3.0 and 2.0"),

@@ -47,12 +47,16 @@ def test_every_figure_is_drawn(name: str, wide: bool, study: Study) -> None:
     chart = CHARTS[name]
     records = chart.records(study)
     assert records
+
     figure = draw_chart(chart, records, wide=wide)
     assert to_image(figure).std() > 5
     width, _ = figure.get_size_inches()
     assert width == pytest.approx(chart.size_inches[0] * (1.6 if wide else 1.0))
-    found = [artist for artist in figure.findobj() if isinstance(artist, Text)]
-    texts = [text.get_text().replace(r"\$", "$") for text in found]
+    texts = [
+        text.get_text().replace(r"\$", "$")
+        for text in figure.findobj(Text)
+        if isinstance(text, Text)
+    ]
     if any(record.get("policy") == WILD for record in records):
         assert any(WILD in text for text in texts)
 
