@@ -46,6 +46,8 @@ class Policy(ABC):
     """The mechanisms assumed when none are given."""
     needs: ClassVar[tuple[str, ...]] = ()
     """The mechanisms without which it cannot act."""
+    only_when_free: ClassVar[bool] = False
+    """Whether it lets a running task go on whatever it is shown: it need not be asked then."""
 
     def __init__(
         self, name: str, ordering: Ordering, mechanisms: Sequence[str] | None = None

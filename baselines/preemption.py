@@ -24,6 +24,7 @@ class NonPreemptive(Policy):
     """np-: the ordering is asked only on a free machine."""
 
     sentence = "decide only when the machine is free"
+    only_when_free = True
 
     def actions(self, table: Table) -> NDArray[np.int64]:
         """The running slot, or the ordering's choice where none runs."""
