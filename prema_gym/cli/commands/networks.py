@@ -9,11 +9,8 @@ from typing import Annotated
 import typer
 
 from prema_gym.cli.options import FormatOption, HardwareOption, print_notes, read_hardware
-from prema_gym.cli.printing import Format, console, print_rows
+from prema_gym.cli.printing import Format, print_rows
 from prema_gym.errors import PremaError
-
-FULL_WIDTH = 110
-"""Columns of a terminal that shows every column of the listing."""
 
 Network = Annotated[
     list[str] | None,
@@ -51,10 +48,8 @@ def networks(
     names = [_as_read(name, dim or (), lenient) for name in network or ()]
     found = [name for name in names if _is_read(name)]
     if found or not names:
-        estimates = tuple(f"est b{batch}" for batch in (1, 4, 16))
-        too_wide = () if console().width >= FULL_WIDTH else ("layers", "lengths", *estimates)
         rows = network_rows(read_hardware(hardware), found)
-        print_rows(rows, format, leave_out=("source", *too_wide))
+        print_rows(rows, format, leave_out=("source",))
         print_notes(found)
     if len(found) < len(names):
         raise typer.Exit(2)
