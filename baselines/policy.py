@@ -101,6 +101,11 @@ class Policy:
         self.source = ordering.source
         self.parameters: dict[str, object] = asdict(ordering)
 
+    @property
+    def only_when_free(self) -> bool:
+        """Whether it lets a running task go on whatever it is shown: it need not be asked then."""
+        return self.way is Way.NEVER
+
     def __repr__(self) -> str:
         return f"<policy {self.name} ({', '.join(self.mechanisms)})>"
 

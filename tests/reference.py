@@ -400,10 +400,12 @@ class ReferenceSimulator:
         token_wait: str = "since_wakeup",
         sticky_drain: bool = False,
         oracle: bool = False,
+        only_when_free: bool = False,
         max_decisions: int | None = None,
         horizon_cycles: int | None = None,
     ) -> None:
         self.config = config
+        self.only_when_free = only_when_free
         self.mechanisms = tuple(mechanisms)
         self.quantum_cycles = quantum_cycles
         self.token_wait = token_wait
@@ -528,6 +530,8 @@ class ReferenceSimulator:
             target, self.drain_for = self.drain_for, None
             return self._switch(target, None)
 
+        if self.only_when_free and self.running is not None:
+            return False
         mask = self._mask()
         legal = [action for action, allowed in enumerate(mask) if allowed]
         if not legal:

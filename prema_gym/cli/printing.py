@@ -50,11 +50,16 @@ def print_result(
 def print_rows(
     rows: Sequence[dict[str, object]], format: Format, leave_out: Sequence[str] = ()
 ) -> None:
-    """Print a listing; a table leaves out the columns that would not fit a terminal."""
-    from prema_gym.views.tables import to_table
+    """Print a listing; a table leaves out some columns."""
+    from prema_gym.views.tables import to_tables
 
     kept = [{k: v for k, v in row.items() if k not in leave_out} for row in rows]
-    print_result(format, tables=lambda: [to_table(kept)], data=lambda: rows, rows=lambda: rows)
+    print_result(
+        format,
+        tables=lambda: to_tables(kept, width=console().width),
+        data=lambda: rows,
+        rows=lambda: rows,
+    )
 
 
 def console() -> Console:

@@ -67,7 +67,11 @@ def show_streams(
     width = console().width
     print_result(
         format,
-        tables=lambda: [tables.section_table(s, width) for s in streams.sections(result, kinds)],
+        tables=lambda: [
+            table
+            for section in streams.sections(result, kinds)
+            for table in tables.section_tables(section, width)
+        ],
         data=result.to_dict,
         rows=lambda: streams.records(result),
     )

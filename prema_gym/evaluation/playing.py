@@ -16,7 +16,13 @@ from prema_gym.checks import check_fields, declared, instance, optional, truth, 
 from prema_gym.errors import ConfigError
 from prema_gym.evaluation.compiled import play_by
 from prema_gym.evaluation.outcomes import outcomes_of
-from prema_gym.evaluation.policy import Decider, check_takes_masks, checked_answer, mechanisms_of
+from prema_gym.evaluation.policy import (
+    Decider,
+    check_takes_masks,
+    checked_answer,
+    decides_only_when_free,
+    mechanisms_of,
+)
 from prema_gym.metrics import Outcomes
 from prema_gym.simulator import DEFAULT_SLOTS, MAX_SLOTS, SchedulerOptions, Simulator
 from prema_gym.simulator.unchecked import UncheckedSimulator
@@ -100,6 +106,7 @@ def simulator_for(
         max_tasks=batch.profile.shape[1],
         mechanisms=mechanisms_of(policy),
         oracle=settings.oracle,
+        only_when_free=decides_only_when_free(policy),
         slots=settings.slots,
         options=settings.options,
         max_decisions=settings.max_decisions,

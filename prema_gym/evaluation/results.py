@@ -19,6 +19,10 @@ from prema_gym.metrics.groups import GROUP_COLUMNS, Groups
 if TYPE_CHECKING:
     import pandas
 
+Mark = Literal["", "few workloads", "few tasks", "unfinished"]
+"""Nothing; or there are too few workloads for an interval, too few tasks to read a percentile from,
+or unfinished tasks, so that a value stands for the survivors and is compared with nothing."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class MetricValue:
@@ -26,16 +30,20 @@ class MetricValue:
 
     Attributes:
         mean: Mean over workloads; for a pooled metric, its percentile over all tasks.
-        ci95: Ends of the 95 % bootstrap interval; NaN with fewer than two workloads.
+        ci95: Ends of its 95 % interval (`prema_gym.evaluation.intervals`); NaN where a mark says
+            why there is none.
         ratio: How many times better than the policy compared with: above 1 is better, whatever the
-            metric's direction. NaN for 0/0 and for metrics without a direction.
+            metric's direction. NaN for 0/0, for metrics without a direction, and where either
+            policy left tasks unfinished.
         ratio_ci95: Ends of its interval, from the same resamples for both policies.
+        mark: What a reader must know: see `Mark`.
     """
 
     mean: float
     ci95: tuple[float, float]
     ratio: float
     ratio_ci95: tuple[float, float]
+    mark: Mark = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +55,7 @@ class PolicyResult:
         sla_curve: Share of tasks with NTT > n, by target n.
         mechanisms: What its action space offered.
         tasks: Tasks in all workloads.
-        unfinished: Tasks that never finished; means over NTT leave them out.
+        unfinished: Tasks that never finished; means over NTT leave them out, nothing is compared.
         truncated: Workloads cut off by the decision limit.
         per_workload: Each workload's value by metric, float64 (workloads,); empty unless asked for.
         regret: By metric, (value − optimum)/optimum with means over workloads, 0 at best; empty

@@ -26,9 +26,10 @@ HORIZON_MS = positive(1e9)  # eleven days of the NPU's time, far within 64-bit c
 class TokenWait(IntEnum):
     """Which wait earns tokens at a wake-up; the value is the engine's code."""
 
-    SINCE_WAKEUP = 0  # since the task's last update: independent of how often the scheduler wakes
-    TOTAL = 1  # since it arrived, run time aside
-    SINCE_RUN = 2  # since it last ran
+    SINCE_WAKEUP = 0  # since the task's last update: independent of how often the scheduler wakes,
+    # the form that SCALE-Sim-PREMA took after finding that tokens grew too fast
+    TOTAL = 1  # since it arrived, run time aside: as in prema_sim
+    SINCE_RUN = 2  # since it last ran: as in Dysta's simulator
 
 
 TOKEN_WAITS: tuple[str, ...] = tuple(wait.name.lower() for wait in TokenWait)
@@ -48,7 +49,8 @@ class SchedulerOptions:
 
     Attributes:
         token_wait: Which wait earns tokens at a wake-up: ``since_wakeup`` (default; independent of
-            how often the scheduler wakes), ``total`` or ``since_run``.
+            how often the scheduler wakes; SCALE-Sim-PREMA's in the end), ``total`` (prema_sim's) or
+            ``since_run`` (Dysta's simulator's).
         sticky_drain: Once DRAIN is chosen, ask nothing until the running task has ended, then run
             the named one. False (default): ask again at the next wake-up.
     """
@@ -76,6 +78,7 @@ class EngineOptions(NamedTuple):
     token_wait: int  # a TokenWait
     sticky_drain: bool
     oracle: bool  # show true times in place of estimates
+    only_when_free: bool  # ask nothing while a task runs
     max_decisions: int  # 0: no limit
     horizon_cycles: int  # 0: no limit
     ms_per_cycle: float
@@ -91,6 +94,7 @@ def engine_options(
     quantum_cycles: int,
     clock_hz: float,
     oracle: bool = False,
+    only_when_free: bool = False,
     max_decisions: int | None = None,
     horizon_ms: float | None = None,
     drop: str = "never",
@@ -105,6 +109,7 @@ def engine_options(
         quantum_cycles: The scheduler's quantum.
         clock_hz: Of the NPU.
         oracle: Show true isolated times in place of estimates.
+        only_when_free: Ask nothing while a task runs.
         max_decisions: Decisions before truncation; None: no limit.
         horizon_ms: Time from which on a decision is truncated; None: no limit.
         drop: Which waiting tasks leave unserved at a wake-up, one of ``DROPS``.
@@ -120,6 +125,7 @@ def engine_options(
         token_wait=TOKEN_WAITS.index(options.token_wait),
         sticky_drain=options.sticky_drain,
         oracle=oracle,
+        only_when_free=only_when_free,
         max_decisions=0 if max_decisions is None else max_decisions,
         horizon_cycles=0 if horizon_ms is None else max(1, round(horizon_ms * clock_hz / 1e3)),
         ms_per_cycle=1e3 / clock_hz,

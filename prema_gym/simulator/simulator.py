@@ -54,6 +54,7 @@ class Simulator(UncheckedSimulator):
         mechanisms: What the action space offers, in this order (see ``docs/simulator.md``).
         options: Open points of the scheduler.
         oracle: Show true isolated times in place of estimates.
+        only_when_free: Ask nothing while a task runs: for policies that then always go on.
         record_timeline: Keep the slices of run, checkpoint, restore and idle.
         max_decisions: Truncate after so many decisions; None: no limit.
         horizon_ms: Truncate at the first decision from this time on; None: no limit.
@@ -69,6 +70,7 @@ class Simulator(UncheckedSimulator):
         mechanisms: Sequence[str] = DEFAULT_MECHANISMS,
         options: SchedulerOptions | None = None,
         oracle: bool = False,
+        only_when_free: bool = False,
         record_timeline: bool = False,
         max_decisions: int | None = None,
         horizon_ms: float | None = None,
@@ -85,6 +87,7 @@ class Simulator(UncheckedSimulator):
                 quantum_cycles=catalog.scenario.quantum_cycles,
                 clock_hz=catalog.scenario.hardware.clock_hz,
                 oracle=self.oracle,
+                only_when_free=truth().check("only_when_free", only_when_free),
                 max_decisions=optional(MAX_DECISIONS).check("max_decisions", max_decisions),
                 horizon_ms=optional(HORIZON_MS).check("horizon_ms", horizon_ms),
                 drop=catalog.scenario.drop,

@@ -46,7 +46,8 @@ def play_on(state: State, b: int, options: EngineOptions, wake: bool) -> None:
                 spend(state, b, NONE, IDLE, gap)
                 take_arrivals(state, b, options)
                 continue
-            if present > 1 and env["drain_slot"] == NONE:
+            heard = env["runner"] == NONE or not options.only_when_free
+            if present > 1 and env["drain_slot"] == NONE and heard:
                 limit_reached = (
                     options.max_decisions > 0 and env["decisions"] >= options.max_decisions
                 ) or (options.horizon_cycles > 0 and env["now_cycles"] >= options.horizon_cycles)

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from prema_gym.evaluation.results import Evaluation, MetricValue, PolicyResult
+from prema_gym.evaluation.intervals import LEAST_BEYOND, LEAST_WORKLOADS
+from prema_gym.evaluation.results import Evaluation, Mark, MetricValue, PolicyResult
 from prema_gym.files import infinity_from_text
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.energy import assumptions
@@ -24,13 +25,15 @@ class Cell(NamedTuple):
 
     Attributes:
         value: The value; NaN: none.
-        half_width: Half the width of its 95 % interval; NaN: none.
+        ends: Ends of its 95 % interval; NaN: none.
         ratio: How many times better it is than that of the policy compared with; NaN: none.
+        mark: What a reader must know of it.
     """
 
     value: float
-    half_width: float = math.nan
+    ends: tuple[float, float] = (math.nan, math.nan)
     ratio: float = math.nan
+    mark: Mark = ""
 
 
 class Row(NamedTuple):
@@ -77,8 +80,8 @@ def sections(evaluation: Evaluation, by: Sequence[str] = ()) -> list[Section]:
         _of_metrics(
             evaluation,
             "main",
-            f"{_what_was_played(evaluation)}: value ± half the width of its 95 % interval, and how "
-            f"many times better it is than {evaluation.relative_to}",
+            f"{_what_was_played(evaluation)}: value, ends of its 95 % interval, and how many times "
+            f"better it is than {evaluation.relative_to}",
         ),
         _of_metrics(
             evaluation,
@@ -133,8 +136,7 @@ def _of_metrics(evaluation: Evaluation, table: str, title: str) -> Section:
 
 
 def _cell(found: MetricValue) -> Cell:
-    low, high = found.ci95
-    return Cell(found.mean, (high - low) / 2, found.ratio)
+    return Cell(found.mean, found.ci95, found.ratio, found.mark)
 
 
 def heading(metric: Metric) -> str:
@@ -185,6 +187,7 @@ def notes(evaluation: Evaluation) -> list[str]:
                 f"{name}: chose actions that were not legal, {illegal:.3g} a workload; each was "
                 "played as going on"
             )
+    found += _too_few(evaluation)
     machine = evaluation.settings["scenario"]["hardware"]
     return found + assumptions(NPUConfig.from_dict(infinity_from_text(machine)))
 
@@ -193,6 +196,26 @@ def _left_undone(evaluation: Evaluation, result: PolicyResult) -> str:
     return (
         f"{result.truncated} of {evaluation.workloads} workloads cut off at "
         f"{evaluation.settings['max_decisions']} decisions; {result.tasks - result.unfinished} "
-        f"tasks finished, {result.unfinished} unfinished (they count as SLA violations and missed "
-        "deadlines; mean NTT and latency are over the finished tasks)"
+        f"tasks finished, {result.unfinished} unfinished (mean NTT and latency are over the "
+        "finished tasks; nothing of this policy is compared)"
     )
+
+
+def _too_few(evaluation: Evaluation) -> list[str]:
+    """What there are too few workloads, or tasks, for."""
+    marked: dict[str, list[str]] = {}
+    for metric in METRICS:
+        for mark in {result.metrics[metric.name].mark for result in evaluation.policies.values()}:
+            marked.setdefault(mark, []).append(metric.title)
+    found = []
+    if "few workloads" in marked:
+        found.append(
+            f"{evaluation.workloads} workloads are too few for intervals: it takes "
+            f"{LEAST_WORKLOADS}, and more are better"
+        )
+    if "few tasks" in marked:
+        found.append(
+            f"{', '.join(marked['few tasks'])}: read from fewer than {LEAST_BEYOND} tasks beyond, "
+            "so little more than the largest value; marked ?"
+        )
+    return found

@@ -78,6 +78,7 @@ def evaluation_records(evaluation: Evaluation) -> list[dict[str, object]]:
                     "ratio": found.ratio,
                     "ratio_ci95_low": found.ratio_ci95[0],
                     "ratio_ci95_high": found.ratio_ci95[1],
+                    "mark": found.mark,
                 }
             )
         records += [_bare(policy, f"regret_{name}", v) for name, v in result.regret.items()]
@@ -93,7 +94,8 @@ def evaluation_records(evaluation: Evaluation) -> list[dict[str, object]]:
 def _bare(policy: str, metric: str, mean: float) -> dict[str, object]:
     """A record without an interval and a ratio."""
     rest = ("ci95_low", "ci95_high", "ratio", "ratio_ci95_low", "ratio_ci95_high")
-    return {"policy": policy, "metric": metric, "mean": mean} | dict.fromkeys(rest, math.nan)
+    blank = dict.fromkeys(rest, math.nan)
+    return {"policy": policy, "metric": metric, "mean": mean} | blank | {"mark": ""}
 
 
 def per_workload_records(evaluation: Evaluation) -> list[dict[str, object]]:

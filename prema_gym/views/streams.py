@@ -39,7 +39,7 @@ def sections(evaluation: StreamEvaluation, by: Sequence[str] = ("stream",)) -> l
     title = (
         f"{some} of {scenario.num_requests} requests after {scenario.num_warmup}, scenario "
         f"{scenario.name!r}, seed {evaluation.settings.seed}: latency from arrival to completion, "
-        "± half the width of the 95 % interval (batch means)"
+        "with the ends of the 95 % interval (batch means)"
     )
     shown = [_section(title, {name: result.everything for name, result in policies.items()})]
     for kind in by:
@@ -76,8 +76,9 @@ def _section(title: str, rows: dict[str, StreamRow]) -> Section:
 
 
 def _cell(name: str, found: Estimate) -> Cell:
-    half = (found.high - found.low) / 2 if name in _WITH_INTERVAL else math.nan
-    return Cell(found.value, half)
+    return (
+        Cell(found.value, (found.low, found.high)) if name in _WITH_INTERVAL else Cell(found.value)
+    )
 
 
 def notes(evaluation: StreamEvaluation) -> list[str]:

@@ -227,6 +227,7 @@ def make_case(seed: int) -> Case:
         token_wait=str(rng.choice(TOKEN_WAITS)),
         sticky_drain=theme == "sticky drain" or bool(rng.random() < 0.3),
         oracle=bool(rng.random() < 0.3),
+        only_when_free=bool(rng.random() < 0.1),
         # A policy that switches at random may never end: every case has a limit.
         # A hundred tasks need far more to get through.
         max_decisions=int(rng.integers(1, 20))

@@ -132,6 +132,7 @@ class Case:
     token_wait: str = "since_wakeup"
     sticky_drain: bool = False
     oracle: bool = False
+    only_when_free: bool = False
     max_decisions: int | None = None
     horizon_cycles: int | None = None
 
@@ -202,6 +203,7 @@ def play_reference(case: Case, policy: Policy) -> Outcome:
         token_wait=case.token_wait,
         sticky_drain=case.sticky_drain,
         oracle=case.oracle,
+        only_when_free=case.only_when_free,
         max_decisions=case.max_decisions,
         horizon_cycles=case.horizon_cycles,
     ).run(policy)
@@ -294,6 +296,7 @@ def make_simulator(
         mechanisms=case.mechanisms,
         options=SchedulerOptions(token_wait=case.token_wait, sticky_drain=case.sticky_drain),
         oracle=case.oracle,
+        only_when_free=case.only_when_free,
         record_timeline=record_timeline,
         max_decisions=case.max_decisions,
         horizon_ms=None if horizon is None else horizon * 1e3 / case.config.clock_hz,

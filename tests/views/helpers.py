@@ -9,12 +9,15 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from prema_gym.evaluation.results import Evaluation, MetricValue, PolicyResult
+from prema_gym.evaluation.results import Evaluation, Mark, MetricValue, PolicyResult
 from prema_gym.metrics import METRICS, SLA_TARGETS
 
 
-def value_of(mean: float, ratio: float) -> MetricValue:
-    return MetricValue(mean=mean, ci95=(mean - 0.5, mean + 0.5), ratio=ratio, ratio_ci95=(1.0, 2.0))
+def value_of(mean: float, ratio: float, mark: Mark = "") -> MetricValue:
+    ends, ratio_ends = (mean - 0.5, mean + 0.5), (1.0, 2.0)
+    if mark:
+        ends = ratio_ends = (math.nan, math.nan)
+    return MetricValue(mean=mean, ci95=ends, ratio=ratio, ratio_ci95=ratio_ends, mark=mark)
 
 
 def evaluation(
@@ -23,9 +26,12 @@ def evaluation(
     unfinished: int = 0,
     per_workload: bool = False,
     hardware: dict[str, object] | None = None,
+    marks: dict[str, Mark] | None = None,
 ) -> Evaluation:
     def result(ratio: float) -> PolicyResult:
         metrics = {m.name: value_of(12.345, ratio) for m in METRICS}
+        for name, mark in (marks or {}).items():
+            metrics[name] = value_of(12.345, ratio, mark)
         metrics["energy_mj"] = value_of(math.nan, math.nan)
         metrics["illegal_actions"] = value_of(illegal, math.nan)
         return PolicyResult(

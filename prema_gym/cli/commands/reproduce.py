@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from prema_gym.cli.options import FormatOption, OnHardwareOption, ScenarioOption, read_scenario
-from prema_gym.cli.printing import Format, print_result, progress
+from prema_gym.cli.printing import Format, console, print_result, progress
 
 Only = Annotated[
     str | None, typer.Option(help="Names of claims, separated by commas; default: all.")
@@ -44,7 +44,7 @@ def reproduce(
         )
     print_result(
         format,
-        tables=lambda: tables.reproduction_tables(result),
+        tables=lambda: tables.reproduction_tables(result, width=console().width),
         data=result.to_dict,
         rows=lambda: records.reproduction_records(result),
     )

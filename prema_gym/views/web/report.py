@@ -12,7 +12,7 @@ from prema_gym.metrics import METRICS, Metric
 from prema_gym.views.comparison import heading, notes
 from prema_gym.views.episode import EpisodeView
 from prema_gym.views.figures import CHARTS, Study
-from prema_gym.views.numbers import number, plus_minus, times
+from prema_gym.views.numbers import interval, number, times
 from prema_gym.views.records import to_json
 from prema_gym.views.verdict import best_in, command, verdict
 from prema_gym.views.web import timeline
@@ -80,7 +80,7 @@ def _table(evaluation: Evaluation) -> str:
     return (
         f'<div class="scroll" tabindex="0"><table class="sorted"><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
-        '<p class="note">Mean ± half the width of its 95 % interval, and how many times better it '
+        '<p class="note">Mean, the ends of its 95 % interval, and how many times better it '
         f"is than {escape(evaluation.relative_to)}; the best of each column is bold. A heading "
         "sorts.</p>"
     )
@@ -89,8 +89,7 @@ def _table(evaluation: Evaluation) -> str:
 def _cell(evaluation: Evaluation, name: str, metric: Metric, best: str | None) -> str:
     found = evaluation.policies[name].metrics[metric.name]
     value = f"{found.mean:.9g}" if math.isfinite(found.mean) else ""
-    half = (found.ci95[1] - found.ci95[0]) / 2
-    small = plus_minus(half, found.mean)
+    small = interval(*found.ci95)
     if metric.better and math.isfinite(found.ratio) and metric.table == "main":
         small += f" · {times(found.ratio)}"
     kind = ' class="best"' if name == best else ""

@@ -26,7 +26,7 @@ def test_evaluate_json_has_the_documented_keys(capsys: pytest.CaptureFixture[str
     assert "numpy" in report["versions"]
     prema = report["policies"]["dynamic-prema"]
     for metric in ("antt", "stp", "fairness", "sla_violation", "p95_ntt_high"):
-        assert set(prema[metric]) == {"mean", "ci95", "ratio", "ratio_ci95"}
+        assert set(prema[metric]) == {"mean", "ci95", "ratio", "ratio_ci95", "mark"}
         assert prema[metric]["ratio"] > 1, "PREMA is better, and above 1 is better for all"
         assert report["policies"]["np-fcfs"][metric]["ratio"] == pytest.approx(1.0)
     assert set(prema["sla_curve"]) == {str(n) for n in range(2, 21)}
