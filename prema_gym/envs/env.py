@@ -11,12 +11,14 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from prema_gym.envs.ended import EndedEpisodes
 from prema_gym.envs.episodes import Episodes
 from prema_gym.envs.infos import EPISODE_METRICS, REWARD_TERMS, TASKS, metrics_of, standing
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import RENDER_MODES, EnvSettings
 from prema_gym.envs.snapshots import EpisodesState
 from prema_gym.envs.spaces import action_space, observation_space
+from prema_gym.envs.step import Transition
 from prema_gym.errors import IllegalActionError
 from prema_gym.metrics import IntArray
 from prema_gym.simulator import Simulator
@@ -142,7 +144,9 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     | tasks | dict of int64 (tasks,) | last step | what came and what became of it, in cycles |
     <!-- info: end -->
 
-    A metric that is undefined (the 95th percentile of no task) is NaN.
+    A metric that is undefined (the 95th percentile of no task) is NaN. ``tasks`` is as long as the
+    longest workload, and at least as the table, with zeros behind the last task. ``info="mask"``
+    leaves the first three keys.
 
     ## Arguments
 
@@ -160,6 +164,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     | token_wait | "since_wakeup", "total", "since_run" | "since_wakeup" | which wait earns tokens |
     | sticky_drain | bool | True | a drain holds until the running task has ended |
     | record_timeline | bool | False | keep who ran when, for ``timeline()``; on when rendering |
+    | info | "all" or "mask" | "all" | "mask": only the keys that every reset and step has, flat |
     | render_mode | "ansi", "rgb_array", "human" | None | a table and a Gantt chart, or a picture |
 
     ## Version history
@@ -229,11 +234,8 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         self._action[0] = self._checked(action)
         transition, _, _, ended = episodes.step(self._action, restart=False)
         info = self._info()
-        rises = transition.rise[:, 0].tolist()
-        info[REWARD_TERMS] = dict(zip(episodes.ledger.names, rises, strict=True))
-        if ended is not None:
-            info[EPISODE_METRICS] = metrics_of(ended.metrics(), 0)
-            info[TASKS] = {name: value[0] for name, value in ended.task_arrays().items()}
+        if self.settings.info == "all":
+            self._tell(info, transition, ended)
         if self.render_mode == "human":
             self.render()
         return (
@@ -243,6 +245,18 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
             bool(transition.truncated[0]),
             info,
         )
+
+    def _tell(
+        self, info: dict[str, Any], transition: Transition, ended: EndedEpisodes | None
+    ) -> None:
+        """Add to ``info`` what a step gives, and the last one of an episode."""
+        rises = transition.rise[:, 0].tolist()
+        info[REWARD_TERMS] = dict(zip(self._episodes.ledger.names, rises, strict=True))
+        if ended is not None:
+            info[EPISODE_METRICS] = metrics_of(ended.metrics(), 0)
+            # As long for all that a vector environment of Gymnasium's may put beside each other.
+            width = max(self.settings.slots, self._episodes.most_tasks)
+            info[TASKS] = {name: value[0] for name, value in ended.task_arrays(width).items()}
 
     @property
     def simulator(self) -> Simulator:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from prema_gym.checks import (
@@ -35,6 +35,9 @@ from prema_gym.simulator.options import (
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.storage import WorkloadLike, check_workload_type
+
+INFOS = ("all", "mask")
+"""What ``info`` holds: all of `infos.KEYS`, or those alone that every reset and step gives."""
 
 RENDER_MODES = ("ansi", "rgb_array", "human")
 
@@ -124,6 +127,11 @@ class EnvSettings:
     record_timeline: bool = declared(
         False, truth(), help="keep who ran when, for ``timeline()``; on when rendering"
     )
+    info: str = declared(
+        "all",
+        one_of("info", INFOS),
+        help='"mask": only the keys that every reset and step has, flat',
+    )
     render_mode: str | None = declared(
         None,
         optional(one_of("render_mode", RENDER_MODES)),
@@ -155,6 +163,13 @@ class EnvSettings:
             if name not in known:
                 raise unknown_argument(caller, name, (*known, *beside))
         return cls(**arguments)
+
+    def within(self, max_episode_steps: int | None) -> EnvSettings:
+        """Return the same with episodes of at most so many steps: each is one decision."""
+        steps = optional(MAX_DECISIONS).check("max_episode_steps", max_episode_steps)
+        if steps is None or (self.max_decisions or steps + 1) <= steps:
+            return self
+        return replace(self, max_decisions=steps)
 
     @property
     def checked_scenario(self) -> Scenario:
