@@ -170,7 +170,7 @@ def _load(path: Path) -> tuple[BasePolicy, Mapping[str, Any]]:
         sizes = {key: one for key, one in data["policy_kwargs"].items() if key != "device"}
         family_of(kind)
         policy: BasePolicy = kind(*spaces, lambda _: 0.0, **sizes)
-        policy.load_state_dict(weights["policy"])
+        policy.load_state_dict(dict(weights["policy"]))
         return policy, data
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None

@@ -17,7 +17,7 @@ from prema_gym.envs.infos import EPISODE_METRICS, REWARD_TERMS, TASKS, metrics_o
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import RENDER_MODES, EnvSettings
 from prema_gym.envs.snapshots import EpisodesState
-from prema_gym.envs.spaces import action_space, observation_space
+from prema_gym.envs.spaces import action_space
 from prema_gym.envs.step import Transition
 from prema_gym.errors import IllegalActionError
 from prema_gym.metrics import IntArray
@@ -164,6 +164,8 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     | token_wait | "since_wakeup", "total", "since_run" | "since_wakeup" | which wait earns tokens |
     | sticky_drain | bool | True | a drain holds until the running task has ended |
     | record_timeline | bool | False | keep who ran when, for ``timeline()``; on when rendering |
+    | observation | "table" or "features" | "table" | what is seen: the table, or scaled features |
+    | slot_order | "slot", "arrival", "remaining" | "slot" | by what tasks are sorted into rows |
     | info | "all" or "mask" | "all" | "mask": only the keys that every reset and step has, flat |
     | render_mode | "ansi", "rgb_array", "human" | None | a table and a Gantt chart, or a picture |
 
@@ -190,7 +192,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         self.settings = settings
         self.render_mode = settings.render_mode
         self.observation_space = cast(
-            "spaces.Space[Observation]", observation_space(settings.slots)
+            "spaces.Space[Observation]", settings.seen.space(settings.slots)
         )
         self.action_space = cast(
             "spaces.Space[Action]", action_space(settings.slots, len(settings.mechanisms))
@@ -265,7 +267,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions, bool (actions,): the same as ``info["action_mask"]``."""
-        return np.array(self._episodes.simulator.mask[0])
+        return np.array(self._episodes.masks()[0])
 
     def timeline(self) -> IntArray:
         """Return who ran when in this episode so far: int64 (slices, 4).
@@ -337,7 +339,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         return _OUT_OF_RANGE
 
     def _observation(self) -> Observation:
-        return np.array(self._episodes.simulator.observation[0])
+        return np.array(self._episodes.observations()[0])
 
     def _info(self) -> dict[str, Any]:
         record = self._episodes.simulator.env[0]

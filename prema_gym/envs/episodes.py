@@ -86,6 +86,7 @@ class Episodes:
         )
         self._now: WorkloadSource = self._source  # where new episodes come from: options may hold
         self.simulator = self._new_simulator(self._source.max_tasks)
+        self.seen = settings.seen
         self.ledger = Ledger(settings.checked_reward, self.num_envs)
         self._stepper = Stepper(self.num_envs, self.threads)
         self._agreed = settings  # whose states are known to fit
@@ -216,7 +217,8 @@ class Episodes:
             self.over = self.over & self.simulator.done
             self.over_rows = np.flatnonzero(self.over)
         if self.settings.strict:
-            refuse_illegal(actions, self.simulator.legal(), self.over)
+            refuse_illegal(actions, self.legal(), self.over)
+        actions = self.seen.slots_of(actions, self.simulator.observation)
         if self.fresh:
             self.simulator.renew_tables()
         transition = new_transition(self.num_envs, len(self.ledger.names))
@@ -257,6 +259,22 @@ class Episodes:
         if num_ended < num_over:
             ended, *found = (array[:num_ended] for array in (ended, *found))
         return over, over_rows, ended, EndedEpisodes(self.catalog, *found)
+
+    def observations(self, rows: IntArray | slice = slice(None)) -> NDArray[np.float32]:
+        """What policies see of some sub-environments, float32 (K, slots, …).
+
+        The engine's own memory, where they see all tables as they are.
+        """
+        return self.seen.tables(self.simulator.observation[rows])
+
+    def masks(self, rows: IntArray | slice = slice(None)) -> NDArray[np.bool_]:
+        """Legal actions of some sub-environments, bool (K, actions); else likewise."""
+        simulator = self.simulator
+        return self.seen.masks(simulator.mask[rows], simulator.observation[rows])
+
+    def legal(self) -> NDArray[np.bool_]:
+        """Legal actions of all, in a new array; see `Simulator.legal`."""
+        return self.seen.masks(self.simulator.legal(), self.simulator.observation)
 
     def now_ms(self, rows: IntArray | slice = slice(None)) -> NDArray[np.float64]:
         """Time of some sub-environments, float64 (K,) [ms]."""

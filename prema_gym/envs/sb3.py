@@ -22,7 +22,7 @@ from prema_gym.envs.generators import seeds_of
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import EnvSettings
 from prema_gym.envs.snapshots import EpisodesState, refuse_over
-from prema_gym.envs.spaces import action_space, observation_space
+from prema_gym.envs.spaces import action_space
 from prema_gym.envs.sub_environment import all_of
 from prema_gym.envs.vector import RENDER_MODES
 from prema_gym.errors import ConfigError, MissingExtraError, UnknownNameError
@@ -95,7 +95,7 @@ class PremaNPUVecEnv(VecEnv):
         self._actions: IntArray | None = None
         super().__init__(
             num_envs,
-            observation_space(settings.slots),
+            settings.seen.space(settings.slots),
             action_space(settings.slots, len(settings.mechanisms)),
         )
 
@@ -136,10 +136,10 @@ class PremaNPUVecEnv(VecEnv):
         self.reset_infos = [
             keys.standing(mask, now, 0)
             for mask, now in zip(
-                episodes.simulator.mask.copy(), episodes.now_ms().tolist(), strict=True
+                np.array(episodes.masks()), episodes.now_ms().tolist(), strict=True
             )
         ]
-        return episodes.simulator.observation.copy()
+        return np.array(episodes.observations())
 
     def step_async(self, actions: NDArray[Any]) -> None:
         """Keep the actions for :meth:`step_wait`."""
@@ -161,7 +161,7 @@ class PremaNPUVecEnv(VecEnv):
             episodes.reset(step.ended)
         transition = step.transition
         return (
-            episodes.simulator.observation.copy(),
+            np.array(episodes.observations()),
             transition.reward.astype(np.float32),
             transition.terminated | transition.truncated,
             infos,
@@ -174,15 +174,15 @@ class PremaNPUVecEnv(VecEnv):
         metrics, tasks = last.metrics(), last.task_arrays()
         now_ms, illegal = episodes.now_ms(ended), episodes.illegal_actions(ended)
         rise = step.transition.rise
+        masks, tables = np.array(episodes.masks(ended)), np.array(episodes.observations(ended))
         for k, i in enumerate(ended.tolist()):
             own = keys.metrics_of(metrics, k)
-            mask = episodes.simulator.mask[i].copy()
             count = int(last.env["num_tasks"][k])
             infos[i] = {
                 **own,  # where VecMonitor looks for them
                 "TimeLimit.truncated": bool(step.transition.truncated[i]),
-                "terminal_observation": episodes.simulator.observation[i].copy(),
-                **keys.standing(mask, float(now_ms[k]), int(illegal[k])),
+                "terminal_observation": tables[k].copy(),
+                **keys.standing(masks[k].copy(), float(now_ms[k]), int(illegal[k])),
                 keys.REWARD_TERMS: dict(
                     zip(episodes.ledger.names, rise[:, i].tolist(), strict=True)
                 ),

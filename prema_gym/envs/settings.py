@@ -22,6 +22,7 @@ from prema_gym.checks import (
 )
 from prema_gym.envs.rewards.reward import Reward, resolve_reward
 from prema_gym.envs.rewards.terms import RewardFunction
+from prema_gym.envs.seen import OBSERVATIONS, SLOT_ORDERS, Seen
 from prema_gym.errors import ConfigError, unknown_argument
 from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, MECHANISM_NAMES
 from prema_gym.simulator.options import (
@@ -127,6 +128,16 @@ class EnvSettings:
     record_timeline: bool = declared(
         False, truth(), help="keep who ran when, for ``timeline()``; on when rendering"
     )
+    observation: str = declared(
+        "table",
+        one_of("observation", OBSERVATIONS),
+        help="what is seen: the table, or scaled features",
+    )
+    slot_order: str = declared(
+        "slot",
+        one_of("slot_order", SLOT_ORDERS),
+        help="by what tasks are sorted into rows",
+    )
     info: str = declared(
         "all",
         one_of("info", INFOS),
@@ -170,6 +181,11 @@ class EnvSettings:
         if steps is None or (self.max_decisions or steps + 1) <= steps:
             return self
         return replace(self, max_decisions=steps)
+
+    @property
+    def seen(self) -> Seen:
+        """What a policy sees of a table."""
+        return Seen(self.observation, self.slot_order)
 
     @property
     def checked_scenario(self) -> Scenario:

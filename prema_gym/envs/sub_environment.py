@@ -44,7 +44,7 @@ class SubEnvironment:
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions, bool (actions,)."""
-        return np.array(self._episodes.simulator.mask[self._index])
+        return np.array(self._episodes.masks(np.array([self._index]))[0])
 
     def timeline(self) -> IntArray:
         """Return who ran when; see `PremaNPUEnv.timeline`."""

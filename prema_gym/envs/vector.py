@@ -22,7 +22,7 @@ from prema_gym.envs.on_demand import OnDemand
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import EnvSettings
 from prema_gym.envs.snapshots import EpisodesState, refuse_over
-from prema_gym.envs.spaces import action_space, batched, observation_space
+from prema_gym.envs.spaces import action_space, batched
 from prema_gym.envs.step import Transition
 from prema_gym.envs.sub_environment import all_of
 from prema_gym.errors import ConfigError, UnknownNameError
@@ -110,7 +110,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         }
         self._episodes = Episodes(settings, num_envs, threads, fresh=self.copy)
         self.num_envs = self._episodes.num_envs
-        self.single_observation_space = observation_space(settings.slots)
+        self.single_observation_space = settings.seen.space(settings.slots)
         self.single_action_space = action_space(settings.slots, len(settings.mechanisms))
         self.observation_space = batched(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
@@ -208,7 +208,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
 
     def action_masks(self) -> Flags:
         """Return the legal actions of every sub-environment, bool (N, actions)."""
-        return self._episodes.simulator.legal()
+        return self._episodes.legal()
 
     @property
     def simulator(self) -> Simulator:
@@ -321,7 +321,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
 
     def _observations(self) -> Observations:
         # With `copy` this array is given up before the next step or reset writes one.
-        return self._episodes.simulator.observation
+        return self._episodes.observations()
 
     def _infos(self, step: Step | None = None, idle: int = 0) -> dict[str, Any]:
         """Info of all as they stand, and the reward terms of a step for all but ``idle``."""
@@ -332,7 +332,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
             now_ms, illegal_actions = step.transition.now_ms, step.transition.illegal_actions
         # The mask is given up as the observation is.
         info = infos.standing_of_all(
-            episodes.simulator.mask, now_ms, illegal_actions, self._everyone.copy()
+            episodes.masks(), now_ms, illegal_actions, self._everyone.copy()
         )
         if step is None or idle == self.num_envs or self.settings.info == "mask":
             return info
@@ -346,13 +346,10 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
     def _finals(self, step: Step, episodes: EndedEpisodes) -> dict[str, Any]:
         """``final_obs`` and ``final_info`` of the sub-environments whose episode ended."""
         batch, ended, num_envs = self._episodes, step.ended, self.num_envs
-        simulator = batch.simulator
         final_obs = np.full(num_envs, None, dtype=object)
-        for row, table in zip(ended.tolist(), simulator.observation[ended], strict=True):
+        for row, table in zip(ended.tolist(), batch.observations(ended), strict=True):
             final_obs[row] = table
-        now = infos.standing(
-            simulator.mask[ended], batch.now_ms(ended), batch.illegal_actions(ended)
-        )
+        now = infos.standing(batch.masks(ended), batch.now_ms(ended), batch.illegal_actions(ended))
         rise = step.transition.rise[:, ended]
         everything = self.settings.info == "all"
         if everything:
