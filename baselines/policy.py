@@ -69,6 +69,8 @@ class Policy:
     """When and how it preempts: the second half of the rule's sentence."""
     natural: ClassVar[tuple[str, ...]] = DEFAULT_MECHANISMS
     """The mechanisms assumed when none are given."""
+    concurrent: ClassVar[bool] = True
+    """It may be called from several threads at once: what it remembers it hands back."""
     needs: ClassVar[tuple[str, ...]] = ()
     """The mechanisms without which it cannot act; the first is the one that displaces."""
     way: ClassVar[Way]

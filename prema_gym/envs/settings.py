@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from prema_gym.checks import (
@@ -22,6 +22,7 @@ from prema_gym.checks import (
 )
 from prema_gym.envs.rewards.reward import Reward, resolve_reward
 from prema_gym.envs.rewards.terms import RewardFunction
+from prema_gym.envs.seen import OBSERVATIONS, SLOT_ORDERS, Seen
 from prema_gym.errors import ConfigError, unknown_argument
 from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, MECHANISM_NAMES
 from prema_gym.simulator.options import (
@@ -35,6 +36,9 @@ from prema_gym.simulator.options import (
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.storage import WorkloadLike, check_workload_type
+
+INFOS = ("all", "mask")
+"""What ``info`` holds: all of `infos.KEYS`, or those alone that every reset and step gives."""
 
 RENDER_MODES = ("ansi", "rgb_array", "human")
 
@@ -124,6 +128,21 @@ class EnvSettings:
     record_timeline: bool = declared(
         False, truth(), help="keep who ran when, for ``timeline()``; on when rendering"
     )
+    observation: str = declared(
+        "table",
+        one_of("observation", OBSERVATIONS),
+        help="what is seen: the table, or scaled features",
+    )
+    slot_order: str = declared(
+        "slot",
+        one_of("slot_order", SLOT_ORDERS),
+        help="by what tasks are sorted into rows",
+    )
+    info: str = declared(
+        "all",
+        one_of("info", INFOS),
+        help='"mask": only the keys that every reset and step has, flat',
+    )
     render_mode: str | None = declared(
         None,
         optional(one_of("render_mode", RENDER_MODES)),
@@ -155,6 +174,18 @@ class EnvSettings:
             if name not in known:
                 raise unknown_argument(caller, name, (*known, *beside))
         return cls(**arguments)
+
+    def within(self, max_episode_steps: int | None) -> EnvSettings:
+        """Return the same with episodes of at most so many steps: each is one decision."""
+        steps = optional(MAX_DECISIONS).check("max_episode_steps", max_episode_steps)
+        if steps is None or (self.max_decisions or steps + 1) <= steps:
+            return self
+        return replace(self, max_decisions=steps)
+
+    @property
+    def seen(self) -> Seen:
+        """What a policy sees of a table."""
+        return Seen(self.observation, self.slot_order)
 
     @property
     def checked_scenario(self) -> Scenario:

@@ -40,9 +40,11 @@ class Clairvoyant:
         rule: What it does, in one sentence.
         source: Where the rule comes from.
         parameters: None.
+        concurrent: It may be played by several threads at once.
     """
 
     mechanisms = ("checkpoint",)
+    concurrent = True
     source = "ours: the optimum of prema_gym.bounds, played with real switch costs"
 
     def __init__(self, metric: str) -> None:

@@ -170,8 +170,8 @@ def test_options_hold_for_one_episode() -> None:
     env, plain = single(), single()
     options = {"num_tasks": 2, "window_ms": 0.0, "priorities": [9], "batch_shares": [1, 9]}
     _, info = play(env, go_on, seed=5, options=options)
-    assert info["tasks"]["arrival_cycles"].tolist() == [0, 0]
-    assert info["tasks"]["priority"].tolist() == [9, 9]
+    assert info["tasks"]["arrival_cycles"].tolist() == [0, 0, 0, 0]
+    assert info["tasks"]["priority"].tolist() == [9, 9, 0, 0], "zeros where there is no task"
     plain.reset(seed=5, options=options)
     assert_same(play(env, chooser(0)), play(plain, chooser(0)))
     _, info = play(env, go_on)
