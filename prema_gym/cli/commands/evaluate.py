@@ -12,6 +12,7 @@ from prema_gym.cli.naming import make_policies
 from prema_gym.cli.options import (
     FormatOption,
     ScenarioOption,
+    SetOption,
     read_kinds,
     read_scenario,
     read_workloads,
@@ -100,6 +101,7 @@ Threads = Annotated[int | None, typer.Option(help="Default: one a core.")]
 def evaluate(
     policies: Policies = DEFAULT_POLICIES,
     scenario: ScenarioOption = "paper",
+    set: SetOption = None,
     workloads: Workloads = None,
     seed: Seed = 0,
     workload: Given = None,
@@ -126,7 +128,7 @@ def evaluate(
     if output is not None:
         check_folder(output)
     chosen = make_policies(policies, relative_to)
-    drawn_from = read_scenario(scenario)
+    drawn_from = read_scenario(scenario, set)
     options_given = SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain)
     if drawn_from.is_stream:
         refuse_for_streams(
