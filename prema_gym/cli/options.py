@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prema_gym.cli.fields import read_pairs
 from prema_gym.cli.printing import Format
 from prema_gym.errors import UnknownNameError
 
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
 FormatOption = Annotated[Format, typer.Option(help="How to print the result.")]
 ScenarioOption = Annotated[
     str, typer.Option(help="A registered scenario (see `prema-gym scenarios`) or FILE.toml.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set one key of the scenario (load=0.7, hardware.clock_hz=1e9, "
+        "streams.NAME.slo_ms=20); may be given repeatedly.",
+        show_default=False,
+    ),
 ]
 HardwareOption = Annotated[
     str | None,
@@ -34,17 +45,33 @@ OnHardwareOption = Annotated[
 ]
 
 
-def read_scenario(name_or_path: str, hardware: str | None = None) -> Scenario:
+def read_scenario(
+    name_or_path: str,
+    set: Sequence[str] | None = None,
+    *,
+    hardware: str | None = None,
+    requests: int | None = None,
+    stream: bool = False,
+) -> Scenario:
     """Look up a scenario, and say what the files of its networks and of its trace left out.
 
     Args:
-        name_or_path: A registered scenario or a file.
+        name_or_path: A registered name, or FILE.toml.
+        set: KEY=VALUE each, set in it.
         hardware: A machine or a file, in place of the scenario's own; None: that.
+        requests: Of a long run, in place of its own.
+        stream: It is played as long runs whatever it says.
     """
     from prema_gym.workloads import scenarios
+    from prema_gym.workloads.changes import changed
     from prema_gym.workloads.traces import trace_notes
 
     scenario = scenarios.get(name_or_path, hardware)
+    if set:
+        scenario = changed(scenario, read_pairs("--set", set))
+    if requests is not None or (stream and not scenario.is_stream):
+        count = scenario.num_requests if requests is None else requests
+        scenario = changed(scenario, {"requests": count})
     print_notes(scenario.networks)
     for note in trace_notes(scenario.trace) if scenario.trace is not None else ():
         print(note, file=sys.stderr)

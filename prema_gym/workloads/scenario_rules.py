@@ -32,6 +32,9 @@ SHARES = {
 }
 """Fields that say how often each value of another field is drawn."""
 
+ONE_WAY = (("window_ms", "load", "rate_per_s"), ("sla_factor", "slo_ms"))
+"""Fields that say the same thing in different ways: how often tasks arrive, when they are due."""
+
 
 def _network(name: object) -> str:
     registry.get(name)  # type: ignore[arg-type]  # says itself what is wrong with it
@@ -138,7 +141,7 @@ def check_lengths(scenario: Scenario) -> None:
 def check_one_way(scenario: Scenario) -> None:
     """One way to say how often tasks arrive, and one to say when they are due."""
     defaults = {one.name: one.default for one in fields(scenario)}
-    for names in (("window_ms", "load", "rate_per_s"), ("sla_factor", "slo_ms")):
+    for names in ONE_WAY:
         given = [name for name in names if getattr(scenario, name) != defaults[name]]
         if len(given) > 1:
             raise ConfigError(

@@ -286,7 +286,11 @@ def make_simulator(
 ) -> Simulator:
     """The public façade, on a machine and networks that no scenario names."""
     scenario = SimpleNamespace(
-        num_tasks=len(case.tasks), hardware=case.config, quantum_cycles=case.quantum_cycles
+        num_tasks=len(case.tasks),
+        hardware=case.config,
+        quantum_cycles=case.quantum_cycles,
+        drop="never",
+        queue_limit=None,
     )
     horizon = case.horizon_cycles
     return Simulator(

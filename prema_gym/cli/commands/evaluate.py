@@ -13,6 +13,7 @@ from prema_gym.cli.options import (
     FormatOption,
     OnHardwareOption,
     ScenarioOption,
+    SetOption,
     read_kinds,
     read_scenario,
     read_workloads,
@@ -111,6 +112,7 @@ def evaluate(
     policies: Policies = DEFAULT_POLICIES,
     scenario: ScenarioOption = "paper",
     hardware: OnHardwareOption = None,
+    set: SetOption = None,
     workloads: Workloads = None,
     seed: Seed = 0,
     workload: Given = None,
@@ -136,7 +138,7 @@ def evaluate(
     if output is not None:
         check_folder(output)
     chosen = make_policies(policies, relative_to)
-    drawn_from = read_scenario(scenario, hardware)
+    drawn_from = read_scenario(scenario, set, hardware=hardware)
     options_given = SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain)
     if drawn_from.is_stream:
         refuse_for_streams({"--workload": workload, "--per-workload": per_workload})

@@ -30,7 +30,7 @@ def reproduce(
     from prema_gym.evaluation.claims import reproduce as run
     from prema_gym.views import records, tables
 
-    drawn_from = read_scenario(scenario, hardware)
+    drawn_from = read_scenario(scenario, hardware=hardware)
     with progress() as progress_bar:
         result = run(
             baselines.make,
