@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -49,6 +50,9 @@ class Machine(Protocol):
 
     @property
     def ubuf_bytes(self) -> int: ...
+
+    @property
+    def wbuf_bytes(self) -> int: ...
 
     @property
     def dram_bytes(self) -> int: ...
@@ -102,6 +106,7 @@ class Tile:
 
     load_bytes: int  # weights and inputs it brings in
     compute: int = 0
+    kept_bytes: int = 0  # operands already on chip that it or a later tile uses
     output_bytes: int = 0  # of the output tile it finishes, if it does
     partial_bytes: int = 0  # partial sums it leaves in the accumulator
     cycles: int = 0  # as it stands among its layer's tiles: see `layer_tiles`
@@ -119,23 +124,144 @@ def tile_rows(machine: Machine) -> int:
 
 
 def gemm_tiles(machine: Machine, work: Gemm) -> Iterable[Tile]:
-    """The tiles of all ``count`` products: N outermost, then M, then K with a ragged one first."""
-    width = machine.element_bytes
-    depth, columns = machine.array_rows, machine.array_cols
-    rows = tile_rows(machine)
-    k_tiles = ceil_div(work.k, depth)
+    """The tiles of all ``count`` products."""
     for _ in range(work.count):
-        for n in pieces(work.n, columns):
-            for m in pieces(work.m, rows):
+        yield from quickest_tiles(machine, work)
+
+
+@lru_cache(maxsize=1024)
+def quickest_tiles(machine: Machine, work: Gemm) -> list[Tile]:
+    """The tiles of one product in the order that is quickest when alone.
+
+    Of equally quick ones the order that loads least, then the one with the highest M tiles, then
+    with the smallest blocks.
+    """
+    assert ceil_div(work.m, tile_rows(machine)) <= 1024, "beyond what is written out here"
+    best: tuple[int, int, list[Tile]] | None = None
+    for rows in heights(machine, work):
+        for block in blocks_of(machine, work):
+            tiles = product_tiles(machine, work, rows, block)
+            cycles = sum(tile.cycles for tile in in_pipeline(machine, tiles))
+            loaded = sum(tile.load_bytes for tile in tiles)
+            if best is None or (cycles, loaded) < best[:2]:
+                best = cycles, loaded, tiles
+    assert best is not None
+    return best[2]
+
+
+def tile_bytes_of_a_row(machine: Machine, work: Gemm) -> int:
+    """Inputs and outputs of two tiles, one row high."""
+    depth, columns = min(machine.array_rows, work.k), min(machine.array_cols, work.n)
+    return 2 * (depth + columns) * machine.element_bytes
+
+
+def streamed(work: Gemm) -> int:
+    """Different input elements of one product."""
+    return work.m * work.k if work.input_elements is None else work.input_elements
+
+
+def heights(machine: Machine, work: Gemm) -> list[int]:
+    """Rows of an M tile: as many as can be, or so many that their inputs have room to stay."""
+    high = min(tile_rows(machine), work.m)
+    inputs = streamed(work) * machine.element_bytes
+    low, beyond = 0, high  # the most rows with inputs and tiles within UBUF, by bisection
+    while low < beyond:
+        rows = (low + beyond + 1) // 2
+        needed = rows * inputs + rows * work.m * tile_bytes_of_a_row(machine, work)
+        if needed <= machine.ubuf_bytes * work.m:
+            low = rows
+        else:
+            beyond = rows - 1
+    fitting = low
+    if machine.array_rows <= fitting < high and ceil_div(work.m, fitting) <= 1024:
+        return [high, ceil_div(work.m, ceil_div(work.m, fitting))]
+    return [high]
+
+
+def weights_room(machine: Machine, work: Gemm) -> int:
+    """What two weight tiles leave free in WBUF."""
+    tile = min(machine.array_rows, work.k) * min(machine.array_cols, work.n)
+    return machine.wbuf_bytes - 2 * tile * machine.element_bytes
+
+
+def blocks_of(machine: Machine, work: Gemm) -> list[int]:
+    """N tiles of a block: one, as many as WBUF has room for, all."""
+    n_tiles = ceil_div(work.n, machine.array_cols)
+    column = work.k * machine.array_cols * machine.element_bytes
+    fitting = min(n_tiles, max(1, weights_room(machine, work) // column))
+    return sorted({1, fitting, n_tiles})
+
+
+@dataclass(eq=False)
+class Part:
+    """Some elements of an operand: a weight tile, or an M tile's share for one K tile."""
+
+    num_bytes: int
+
+
+def product_tiles(machine: Machine, work: Gemm, rows: int, block: int) -> list[Tile]:
+    """One product: blocks of N tiles, M tiles, N tiles of a block, K tiles with a ragged one first.
+
+    Weights stay over a block and inputs over an M tile's N tiles, or for good, where the largest
+    such set has room.
+    """
+    width = machine.element_bytes
+    depth = machine.array_rows
+    k_tiles = ceil_div(work.k, depth)
+    depths = [work.k - (k_tiles - 1) * depth] + [depth] * (k_tiles - 1)
+    columns, bands = pieces(work.n, machine.array_cols), pieces(work.m, rows)
+    unread = streamed(work)
+    inputs: list[list[Part]] = []
+    for _ in bands:
+        band = streamed(work) * bands[0] // work.m if len(inputs) < len(bands) - 1 else unread
+        unread -= band
+        full = band * depth // work.k if k_tiles > 1 else 0
+        inputs.append([Part((band - (k_tiles - 1) * full) * width)])
+        inputs[-1] += [Part(full * width) for _ in depths[1:]]
+    weights = [[Part(k * n * width) for k in depths] for n in columns]
+
+    room = machine.ubuf_bytes - rows * tile_bytes_of_a_row(machine, work)
+    blocks = [
+        range(start, min(start + block, len(columns))) for start in range(0, len(columns), block)
+    ]
+    weights_stay = total(weights[n] for n in blocks[0]) <= weights_room(machine, work)
+    all_stay = total(inputs) <= room
+    band_stays = max(total([band]) for band in inputs) <= room
+
+    tiles: list[Tile] = []
+    resident: dict[Part, None] = {}  # in the order they came
+    for columns_of_block in blocks:
+        for row, m in enumerate(bands):
+            for column in columns_of_block:
+                rows_to_come = len(bands) - 1 - row
+                columns_to_come = (len(columns) if all_stay else columns_of_block.stop) - 1 - column
                 for position in range(k_tiles):
-                    k = work.k - (k_tiles - 1) * depth if position == 0 else depth
+                    weight, share = weights[column][position], inputs[row][position]
+                    kept = sum(part.num_bytes for part in resident)
+                    load = sum(part.num_bytes for part in (weight, share) if part not in resident)
+                    resident |= {weight: None, share: None}
+                    if rows_to_come == 0 or not weights_stay:
+                        del resident[weight]
+                    if columns_to_come == 0 or not (all_stay or band_stays):
+                        del resident[share]
+                    results = m * columns[column]
                     last = position == k_tiles - 1
-                    yield Tile(
-                        compute=2 * depth + columns + m - 2,
-                        load_bytes=(k * n + m * k) * width,
-                        output_bytes=m * n * width if last else 0,
-                        partial_bytes=0 if last else m * n * machine.accumulator_bytes,
+                    tiles.append(
+                        Tile(
+                            compute=2 * depth + machine.array_cols + m - 2,
+                            load_bytes=load,
+                            kept_bytes=kept,
+                            output_bytes=results * width if last else 0,
+                            partial_bytes=0 if last else results * machine.accumulator_bytes,
+                        )
                     )
+    assert not resident
+    return tiles
+
+
+def total(parts: Iterable[Iterable[Part]]) -> int:
+    """Bytes of all of them."""
+    return sum(part.num_bytes for row in parts for part in row)
 
 
 def vector_tiles(machine: Machine, work: VectorWork) -> Iterable[Tile]:
@@ -217,6 +343,12 @@ def layer_tiles(machine: Machine, works: Iterable[Gemm | VectorWork]) -> list[Ti
         else:
             tiles += vector_tiles(machine, work)
 
+    return in_pipeline(machine, tiles)
+
+
+def in_pipeline(machine: Machine, tiles: Sequence[Tile]) -> list[Tile]:
+    """Tiles of a layer with their times."""
+
     def stream(num_bytes: int) -> int:
         return stream_cycles(machine, num_bytes, machine.dram_bytes_per_s)
 
@@ -284,7 +416,8 @@ class Cursor:
     def reload_bytes(self) -> int:
         if self.at_end or self.tiles[self.index].starts_layer:
             return 0
-        return self.tiles[self.index].load_bytes
+        tile = self.tiles[self.index]
+        return tile.kept_bytes + tile.load_bytes
 
 
 # --- tasks --------------------------------------------------------------------------------------

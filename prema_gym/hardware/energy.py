@@ -169,13 +169,14 @@ def energy_of_timing(
 ) -> Energy:
     """Energy of anything timed on ``config``: a GEMM, a layer or a network.
 
-    Every byte moved is written to a buffer and read from it once; every sum is written to the
-    accumulators and read from them once, to add to it or to drain it.
+    Every byte loaded is written to a buffer once and read from it by each tile that uses it, every
+    result is written and read once; every sum is written to the accumulators and read from them
+    once, to add to it or to drain it.
     """
     model = EnergyModel() if model is None else model
     compute_pj = timing.array_macs * model.mac_pj + timing.vector_ops * model.vector_op_pj
     on_chip_pj = (
-        2 * timing.bytes_moved * model.buffer_pj_per_byte
+        timing.buffer_bytes * model.buffer_pj_per_byte
         + 2 * timing.sums_bytes * model.accumulator_pj_per_byte
     )
     return Energy(

@@ -27,9 +27,12 @@ OUTPUT_BYTES = 7  # finished by one output tile
 PARTIAL_BYTES = 8  # partial sums between the K tiles of an output tile
 FIRST_LOAD_BYTES = 9
 INNER_LOAD_BYTES = 10  # of each tile of an output tile but the first
-LAYER_CYCLES = 11  # of the whole layer, as `layer_groups` counts layers, the segment belongs to
-LAYER_ESTIMATED_CYCLES = 12  # what the scheduler expects that layer to take
-SEGMENT_FIELDS = 13
+RESIDENT_BYTES = 11  # loaded before the segment for tiles from its start on
+FIRST_KEPT_BYTES = 12  # by how much that grows with an output tile's first tile, or shrinks
+INNER_KEPT_BYTES = 13  # and with each other one
+LAYER_CYCLES = 14  # of the whole layer, as `layer_groups` counts layers, the segment belongs to
+LAYER_ESTIMATED_CYCLES = 15  # what the scheduler expects that layer to take
+SEGMENT_FIELDS = 16
 
 AT_END = -1  # in place of a segment: no tile is left
 

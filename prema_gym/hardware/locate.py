@@ -14,18 +14,21 @@ from prema_gym.hardware.layout import (
     END_PHASE,
     END_SEGMENT,
     FIRST_CYCLES,
+    FIRST_KEPT_BYTES,
     FIRST_LOAD_BYTES,
     FIRST_PHASE,
     FIRST_SEGMENT,
     GROUP_CYCLES,
     GROUPS,
     INNER_CYCLES,
+    INNER_KEPT_BYTES,
     INNER_LOAD_BYTES,
     OUTPUT_BYTES,
     OUTPUT_STEPS,
     PARTIAL_BYTES,
     PHASE_CYCLES,
     REPEAT,
+    RESIDENT_BYTES,
     TILES,
     UNSTORED_BYTES,
     ProfileTable,
@@ -37,7 +40,7 @@ class PreemptionPoint(NamedTuple):
 
     boundary_cycles: int
     context_bytes: int  # saved by a CHECKPOINT there
-    reload_bytes: int  # weights and inputs the next tile loads again after a restore
+    reload_bytes: int  # weights and inputs loaded again at a restore
 
 
 @inlined
@@ -87,9 +90,16 @@ def _locate_in_phase(
             groups_done += 1
             boundary += group
 
+    kept_first, kept_inner = (
+        segments[segment, FIRST_KEPT_BYTES],
+        segments[segment, INNER_KEPT_BYTES],
+    )
+    reload = segments[segment, RESIDENT_BYTES]
+    reload += groups_done * (kept_first + (tiles - 1) * kept_inner)
     if tiles_done > 0:
         context = segments[segment, PARTIAL_BYTES]
-        return boundary, context, segments[segment, INNER_LOAD_BYTES], segment
+        reload += kept_first + (tiles_done - 1) * kept_inner + segments[segment, INNER_LOAD_BYTES]
+        return boundary, context, reload, segment
     if groups_done == segments[segment, GROUPS]:  # the end of this segment: the next one follows
         segment += 1
         groups_done = 0
@@ -98,7 +108,8 @@ def _locate_in_phase(
     context = segments[segment, OUTPUT_BYTES if groups_done > 0 else UNSTORED_BYTES]
     if context == 0:  # the start of a layer
         return boundary, 0, 0, segment
-    return boundary, context, segments[segment, FIRST_LOAD_BYTES], segment
+    # At the end of a segment the next one's RESIDENT_BYTES are the same.
+    return boundary, context, reload + segments[segment, FIRST_LOAD_BYTES], segment
 
 
 @inlined

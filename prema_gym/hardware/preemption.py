@@ -27,7 +27,7 @@ class PreemptionCost:
 
     wait_cycles: int  # until the next boundary
     context_bytes: int  # saved by CHECKPOINT, 0 for the others
-    reload_bytes: int  # weights and inputs the next tile loads again on restore
+    reload_bytes: int  # weights and inputs loaded again on restore
     save_cycles: int  # CHECKPOINT to NPU memory
     restore_cycles: int  # from NPU memory, later
     host_save_cycles: int  # CHECKPOINT to the host, where NPU memory is full

@@ -29,8 +29,8 @@ from prema_gym.hardware.layout import (
     ProfileTable,
 )
 from prema_gym.hardware.locate import PreemptionPoint, locate
-from prema_gym.hardware.pipeline import PacedRun, pace
-from prema_gym.hardware.tiles import layer_runs
+from prema_gym.hardware.pipeline import PacedRun
+from prema_gym.hardware.plan import layer_tiles
 from prema_gym.hardware.transfers import machine_array
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.network import Network, Phase
@@ -195,11 +195,12 @@ def _append_phase(
     start = 0
     for group, layer in zip(groups, phase.layers, strict=True):
         layer_start = start
-        unstored = 0
-        for paced in pace(config, layer_runs(config, layer, batch)):
-            laid.append((group, _segment(paced, start, unstored)))
+        unstored = resident = 0
+        for paced in layer_tiles(config, layer, batch):
+            laid.append((group, _segment(paced, start, unstored, resident)))
             start += paced.run.groups * paced.group_cycles
             unstored = paced.run.output_bytes
+            resident += paced.run.groups * paced.run.group_kept_bytes
         true[group] += start - layer_start
         expected[group] += start - layer_start if expect is None else expect(layer)
     # At least one cycle, as a task's estimate: policies divide by it.
@@ -207,7 +208,7 @@ def _append_phase(
     return start
 
 
-def _segment(paced: PacedRun, start: int, unstored: int) -> tuple[int, ...]:
+def _segment(paced: PacedRun, start: int, unstored: int, resident: int) -> tuple[int, ...]:
     """Write one run as a row of ProfileTable.segments, up to the times of its layer."""
     run = paced.run
     return (
@@ -222,6 +223,9 @@ def _segment(paced: PacedRun, start: int, unstored: int) -> tuple[int, ...]:
         run.partial_bytes,
         run.first_load_bytes,
         run.inner_load_bytes,
+        resident,
+        run.first_kept_bytes,
+        run.inner_kept_bytes,
     )
 
 
@@ -235,7 +239,8 @@ def _check_sizes(
     _check_int64("a tile's load", load, "B")
     for name in ("dram_bytes_per_s", "host_link_bytes_per_s"):
         ratio = config.cycles_per_byte(name)
-        worst = (config.context_limit_bytes + load) * ratio.numerator + ratio.denominator
+        largest = config.context_limit_bytes + config.ubuf_bytes + config.wbuf_bytes + load
+        worst = largest * ratio.numerator + ratio.denominator
         _check_int64(f"a transfer at {name}", worst, "cycles × bytes")
 
 

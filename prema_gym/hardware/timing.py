@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields
 
 from prema_gym.checks import whole
 from prema_gym.hardware.config import NPUConfig
-from prema_gym.hardware.pipeline import pace
-from prema_gym.hardware.tiles import TileRun, layer_runs, work_runs
+from prema_gym.hardware.pipeline import PacedRun
+from prema_gym.hardware.plan import layer_tiles, work_tiles
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.network import Network
 from prema_gym.networks.work import Gemm
@@ -37,6 +37,7 @@ class Timing:
     array_macs: int  # those on the array
     vector_ops: int  # lane operations of the vector unit
     bytes_moved: int  # between memory and chip
+    buffer_bytes: int  # written to and read from UBUF and WBUF
     sums_bytes: int  # written to the accumulators, every K tile of every output tile
     array_pes: int
     clock_hz: int
@@ -94,7 +95,7 @@ def time_gemm(config: NPUConfig, *, m: int, k: int, n: int) -> Timing:
         ConfigError: A size is below 1.
     """
     gemm = Gemm("gemm", m=m, k=k, n=n)
-    return Timing(**_sums(config, work_runs(config, gemm), gemm.macs), **_machine(config))
+    return Timing(**_sums(work_tiles(config, gemm), gemm.macs), **_machine(config))
 
 
 def time_layer(config: NPUConfig, layer: Layer, *, batch: int = 1) -> LayerTiming:
@@ -147,7 +148,7 @@ def time_network(
 
 
 def _time_layer(config: NPUConfig, layer: Layer, batch: int, repeat: int) -> LayerTiming:
-    once = _sums(config, layer_runs(config, layer, batch), layer.macs * batch)
+    once = _sums(layer_tiles(config, layer, batch), layer.macs * batch)
     sums = {name: value * repeat for name, value in once.items()}
     return LayerTiming(**sums, **_machine(config), name=layer.name, repeat=repeat)
 
@@ -156,11 +157,11 @@ def _machine(config: NPUConfig) -> dict[str, int]:
     return {"array_pes": config.array_rows * config.array_cols, "clock_hz": config.clock_hz}
 
 
-def _sums(config: NPUConfig, runs: Sequence[TileRun], macs: int) -> dict[str, int]:
+def _sums(tiles: Sequence[PacedRun], macs: int) -> dict[str, int]:
     """Add up the tiles of one layer of ``macs`` MACs."""
     sums = dict.fromkeys(_SUMMED_FIELDS, 0)
     sums["macs"] = macs
-    for paced in pace(config, runs):
+    for paced in tiles:
         run = paced.run
         for count, slot in paced.slots:
             sums["cycles"] += count * slot.cycles
@@ -169,7 +170,10 @@ def _sums(config: NPUConfig, runs: Sequence[TileRun], macs: int) -> dict[str, in
             sums["memory_cycles"] += count * slot.memory_cycles
             sums["exposed_cycles"] += count * slot.exposed_cycles
             sums["bytes_moved"] += count * (slot.moved_bytes + slot.exposed_bytes)
+        sums["buffer_bytes"] += run.groups * (run.operand_bytes + run.output_bytes)
         sums["array_macs"] += run.groups * run.output_macs
         sums["vector_ops"] += run.groups * run.vector_ops
         sums["sums_bytes"] += run.groups * run.tiles * run.partial_bytes
+    # A byte that is moved is written to a buffer or read from it by the transfer, too.
+    sums["buffer_bytes"] += sums["bytes_moved"]
     return sums

@@ -154,7 +154,9 @@ class Conv2d(Layer):
             read = batch * self.input.elements + self._filter_elements
             return (VectorWork(self.name, pixels * channels, self._taps, read),)
         depth = self._taps * (self.in_channels // self.groups)
-        return (Gemm(self.name, pixels, depth, channels // self.groups, self.groups),)
+        # Windows that overlap share their pixels; those that do not may leave some out.
+        read = min(batch * self.input.elements // self.groups, pixels * depth)
+        return (Gemm(self.name, pixels, depth, channels // self.groups, self.groups, read),)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ TOY = NPUConfig(
     array_cols=2,
     accumulator_rows=3,
     clock_hz=1000,
-    ubuf_bytes=2 * 6 + 2 * 6,
+    ubuf_bytes=2 * 6,
     wbuf_bytes=2 * 4,
     dram_bytes_per_s=1000,
     dram_latency_cycles=5,
@@ -219,7 +219,8 @@ def test_laws_of_time_on_500_random_layers() -> None:
             assert time_layer(free, layer).stall_cycles == 0
             slow = replace(config, dram_bytes_per_s=config.dram_bytes_per_s // 10)
             assert time_layer(slow, layer).cycles >= timing.cycles
-            for buffer in ("ubuf_bytes", "wbuf_bytes", "accumulator_rows"):
+            # More accumulators make larger tiles, which leave less room for what stays.
+            for buffer in ("ubuf_bytes", "wbuf_bytes"):
                 larger = replace(config, **{buffer: 4 * getattr(config, buffer)})
                 assert time_layer(larger, layer).bytes_moved <= timing.bytes_moved
         assert 0 < time_gemm(config, m=m, k=k, n=n).utilisation <= 1

@@ -91,7 +91,7 @@ def draw_config(rng: Rng, theme: str) -> NPUConfig:
         vector_lanes=whole(rng, 1, 32),
         clock_hz=clock,
         ubuf_bytes=ubuf,
-        wbuf_bytes=2 * rows * cols * element,
+        wbuf_bytes=rows * cols * element * whole(rng, 2, 40),
         dram_bytes_per_s=memory,
         dram_latency_cycles=latency,
         dram_bytes=dram,

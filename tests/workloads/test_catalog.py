@@ -19,9 +19,8 @@ from prema_gym.hardware.layout import (
     LAYER_ESTIMATED_CYCLES,
 )
 from prema_gym.hardware.locate import locate
-from prema_gym.hardware.pipeline import pace
+from prema_gym.hardware.plan import layer_tiles
 from prema_gym.hardware.profile import build_profile, layer_groups
-from prema_gym.hardware.tiles import layer_runs
 from prema_gym.workloads import catalog as catalog_module
 from prema_gym.workloads.arrivals import BURST
 from prema_gym.workloads.catalog import Catalog, compile_scenario
@@ -85,7 +84,7 @@ def test_layers_add_up_to_their_network(catalog: Catalog) -> None:
                 for group, layer in zip(
                     layer_groups(phase.layers, batch), phase.layers, strict=True
                 )
-                for _ in pace(config, layer_runs(config, layer, batch))
+                for _ in layer_tiles(config, layer, batch)
             ]
             assert len(groups) == len(segments)
             starts = np.unique(groups, return_index=True)[1]

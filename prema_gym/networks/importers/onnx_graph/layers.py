@@ -119,7 +119,9 @@ class Lowered(Layer):
             elements = batch * self.output.elements
             read = batch * self.input.elements + self._filter_elements
             return (VectorWork(self.name, elements, self.depth, read),)
-        return (Gemm(self.name, batch * self.rows, self.depth, self.columns, self.groups),)
+        rows = batch * self.rows
+        read = min(max(batch * self.input.elements // self.groups, 1), rows * self.depth)
+        return (Gemm(self.name, rows, self.depth, self.columns, self.groups, read),)
 
 
 @dataclass(frozen=True)
