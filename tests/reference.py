@@ -33,6 +33,8 @@ CHECKPOINT, KILL, DRAIN = "checkpoint", "kill", "drain"
 class Machine(Protocol):
     """The fields of ``NPUConfig`` that are read here; read, so that it may be frozen."""
 
+    def __hash__(self) -> int: ...
+
     @property
     def array_rows(self) -> int: ...
 

@@ -19,7 +19,7 @@ from prema_gym.simulator import COLUMNS, MECHANISMS, NONE
 from prema_gym.simulator import observation as col
 from prema_gym.views.episode import view_recorded
 from prema_gym.views.numbers import number
-from prema_gym.views.tables import to_table
+from prema_gym.views.tables import to_tables
 
 SHOWN = (
     col.PRIORITY, col.TOKEN, col.ESTIMATED_MS, col.REMAINING_MS, col.WAITED_MS, col.SLACK_MS,
@@ -196,7 +196,7 @@ def explanation_tables(data: Mapping[str, Any]) -> list[Table | str]:
     names = [policy["name"] for policy in data["policies"]]
     for at, told in enumerate(data["told"], 1):
         parts += _told_parts(at, told, data["title"], names)
-    return [*parts, "", "In the end: each task's NTT under either policy", to_table(data["ntt"])]
+    return [*parts, "", "In the end: each task's NTT under either policy", *to_tables(data["ntt"])]
 
 
 def _told_parts(
@@ -210,11 +210,11 @@ def _told_parts(
     parts: list[Table | str] = ["", f"[bold]{escape(head)}[/bold]"]
     parts += [escape(f"   {c['policy']} {c['does']}: {_reason(c)}") for c in told["choices"]]
     rows = [{k: v for k, v in row.items() if k not in _HIDDEN} for row in told["table"]]
-    parts += ["   What both saw:", to_table(rows)]
+    parts += ["   What both saw:", *to_tables(rows)]
     changed = [row for row in told["ntt"] if len({number(row[name]) for name in names}) > 1]
     if changed:
         line = f"   NTT of the tasks that feel it, by whose choice; later {names[1]} decides:"
-        parts += [escape(line), to_table(changed)]
+        parts += [escape(line), *to_tables(changed)]
     return parts
 
 

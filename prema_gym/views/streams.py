@@ -108,19 +108,21 @@ def _notes(name: str, result: StreamResult, requests: int) -> list[str]:
 
 def records(evaluation: StreamEvaluation) -> list[dict[str, object]]:
     """One record a policy, group and column, with its interval."""
-    return [
+    found: list[dict[str, object]] = [
         {"policy": policy, "kind": kind, "group": group, "metric": name}
-        | {"value": found.value, "ci95_low": found.low, "ci95_high": found.high}
+        | {"value": value.value, "ci95_low": value.low, "ci95_high": value.high}
         for policy, result in evaluation.policies.items()
         for kind, rows in (("all", {"all": result.everything}), *result.groups.items())
         for group, row in rows.items()
-        for name, found in row.items()
-    ] + [
+        for name, value in row.items()
+    ]
+    found += [
         {"policy": policy, "kind": "machine", "group": "machine", "metric": name}
         | {"value": float(getattr(result, name)), "ci95_low": math.nan, "ci95_high": math.nan}
         for policy, result in evaluation.policies.items()
         for name in (*_DETAILS, "rate_per_s", "keeps_up")
     ]
+    return found
 
 
 def files(evaluation: StreamEvaluation) -> dict[str, str]:

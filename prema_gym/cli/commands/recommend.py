@@ -10,7 +10,7 @@ import typer
 from prema_gym.cli.commands.sweep import SWEPT
 from prema_gym.cli.naming import make_policies
 from prema_gym.cli.options import FormatOption, ScenarioOption, SetOption, read_scenario
-from prema_gym.cli.printing import Format, print_result
+from prema_gym.cli.printing import Format, console, print_result
 from prema_gym.cli.streams import stream_settings
 from prema_gym.cli.sweeping import (
     LoadOption,
@@ -43,7 +43,7 @@ def recommend(
     """Sweep over loads, and say in three lines which policy to take, why, and what it costs."""
     from prema_gym.simulator import SchedulerOptions
     from prema_gym.views import sweep as views
-    from prema_gym.views.tables import to_table
+    from prema_gym.views.tables import to_tables
 
     names = make_policies(policies, relative_to)
     settings = stream_settings(runs, seed, oracle=False, slots=slots, options=SchedulerOptions())
@@ -54,7 +54,7 @@ def recommend(
     lines = views.advice(found, relative_to)
     print_result(
         format,
-        tables=lambda: [to_table(views.breaking_rows(found))],
+        tables=lambda: to_tables(views.breaking_rows(found), width=console().width),
         data=lambda: {"advice": lines} | found.to_dict(),
         rows=lambda: views.breaking_rows(found),
     )

@@ -10,7 +10,7 @@ import typer
 
 from prema_gym.cli.naming import make_policies
 from prema_gym.cli.options import FormatOption, ScenarioOption, SetOption, read_scenario
-from prema_gym.cli.printing import Format, print_result
+from prema_gym.cli.printing import Format, console, print_result
 from prema_gym.cli.streams import stream_settings
 from prema_gym.cli.sweeping import (
     LoadOption,
@@ -56,7 +56,7 @@ def sweep(
     from prema_gym.simulator import SchedulerOptions
     from prema_gym.views import records
     from prema_gym.views import sweep as views
-    from prema_gym.views.tables import to_table
+    from prema_gym.views.tables import to_tables
 
     names = make_policies(policies, policies.split(",")[0])
     settings = stream_settings(runs, seed, oracle=oracle, slots=slots, options=SchedulerOptions())
@@ -66,8 +66,10 @@ def sweep(
     print_result(
         format,
         tables=lambda: [
-            to_table(views.rows(found)),
-            to_table(views.breaking_rows(found), "Where the promise breaks first"),
+            *to_tables(views.rows(found), width=console().width),
+            *to_tables(
+                views.breaking_rows(found), "Where the promise breaks first", console().width
+            ),
         ],
         data=found.to_dict,
         rows=lambda: views.records(found),
