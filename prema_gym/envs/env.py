@@ -304,6 +304,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         Raises:
             ConfigError: No window can be opened.
             MissingExtraError: Matplotlib is not installed.
+            gymnasium.error.ResetNeeded: There was no reset.
         """
         if self.render_mode is None:
             gymnasium.logger.warn(
@@ -311,6 +312,8 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
                 + " or ".join(map(repr, RENDER_MODES))
             )
             return None
+        if not self._episodes.started:
+            raise gymnasium.error.ResetNeeded("call reset() before render()")
         return self._renderer.render(self._episodes.simulator, 0)
 
     def __copy__(self) -> PremaNPUEnv:

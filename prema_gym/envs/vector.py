@@ -247,6 +247,8 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
                 + " or ".join(map(repr, RENDER_MODES))
             )
             return None
+        if not self._episodes.started:
+            raise gymnasium.error.ResetNeeded("call reset() before render()")
         simulator = self._episodes.simulator
         return tuple(self._renderer.render(simulator, i) for i in range(self.num_envs))
 
