@@ -139,7 +139,7 @@ def play_points(
             catalog = compile_scenario(_without_traffic(scenario))
             catalog = replace(catalog, scenario=scenario)
             worked_out[scenario] = catalog, traffic_of(catalog)
-    parts: list[list[Run | None]] = []
+    parts: list[list[list[Run] | None]] = []
     results: list[StreamResult | None] = [None] * len(points)
     with ThreadPoolExecutor(threads) as pool:
         jobs: dict[Future[list[Run]], tuple[int, int]] = {}

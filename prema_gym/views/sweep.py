@@ -106,8 +106,8 @@ def _cost(sweep: Sweep, best: Breaking, base: Breaking) -> str:
     most, before = own.row["p999_latency_ms"].value, other.row["p999_latency_ms"].value
     return (
         f"Cost at load {number(own.load)}: {own.overhead:.2%} of the time goes into switching; "
-        f"mean latency {number(mean)} ms (with {base.policy} {number(than)} ms), the slowest request in "
-        f"a thousand {number(most)} ms ({number(before)} ms)."
+        f"mean latency {number(mean)} ms (with {base.policy} {number(than)} ms), the slowest "
+        f"request in a thousand {number(most)} ms ({number(before)} ms)."
     )
 
 
