@@ -457,6 +457,7 @@ class TaskState:
     saved_in: str | None = None  # "npu" or "host": where its context lies
     first_run: int | None = None
     completion: int | None = None
+    gone: str | None = None  # "dropped" or "rejected": it never completes
     killed: int = 0
     dispatches: int = 0
     checkpoints: int = 0
@@ -538,6 +539,8 @@ class ReferenceSimulator:
         only_when_free: bool = False,
         max_decisions: int | None = None,
         horizon_cycles: int | None = None,
+        drop: str = "never",
+        queue_limit: int | None = None,
     ) -> None:
         self.config = config
         self.only_when_free = only_when_free
@@ -548,6 +551,8 @@ class ReferenceSimulator:
         self.oracle = oracle
         self.max_decisions = max_decisions
         self.horizon_cycles = horizon_cycles
+        self.drop = drop
+        self.queue_limit = queue_limit
         in_order = sorted(tasks, key=lambda spec: spec.arrival)  # stable: equal arrivals by index
         self.tasks = [
             TaskState(
@@ -646,15 +651,43 @@ class ReferenceSimulator:
         """Put everything that has arrived by now in the queue; return how many."""
         count = 0
         while self.to_come and self.to_come[0].spec.arrival <= self.now:
-            self.queue.append(self.to_come.pop(0))
+            newcomer = self.to_come.pop(0)
+            others = len(self._present()) + len(self.queue)
+            if self.queue_limit is not None and others > self.queue_limit:
+                newcomer.gone = "rejected"
+            else:
+                self.queue.append(newcomer)
             count += 1
         return count
+
+    def _is_past_saving(self, task: TaskState) -> bool:
+        """Whether a task that waits now is to leave unserved."""
+        if self.drop == "late":
+            return task.spec.deadline < self.now
+        return self.drop == "hopeless" and task.spec.deadline < self.now + task.remaining
+
+    def _drop_waiting(self) -> None:
+        """Let those in the table leave that are past saving, with the contexts they had saved."""
+        for slot, task in enumerate(self.table):
+            if task is None or task is self.running or not self._is_past_saving(task):
+                continue
+            task.gone = "dropped"
+            self.table[slot] = None
+            if task.saved_in == "npu":
+                self.dram_used -= task.cursor.context_bytes(self.config)
+            if task is self.drain_for:
+                self.drain_for = None
 
     def _wake_up(self, policy: Policy) -> bool:
         """One wake-up; True if its decision led to a switch during which something happened."""
         self.counters.wakeups += 1
+        self._drop_waiting()
         while self.queue and None in self.table:
-            self.table[self.table.index(None)] = self.queue.pop(0)
+            newcomer = self.queue.pop(0)
+            if self._is_past_saving(newcomer):
+                newcomer.gone = "dropped"
+            else:
+                self.table[self.table.index(None)] = newcomer
         for task in self._present():
             if task is not self.running:
                 self._update_token(task)

@@ -28,7 +28,8 @@ def spend(state: State, b: int, task_index: int, kind: int, cycles: int) -> None
     if (
         last >= 0
         and state.timeline[b, last, 0] == task_index
-        and state.timeline[b, last, 1] == kind == RUN
+        and state.timeline[b, last, 1] == kind
+        and kind in (RUN, IDLE)
     ):
         state.timeline[b, last, 3] = start + cycles
         return

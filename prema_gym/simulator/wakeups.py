@@ -135,6 +135,8 @@ def _drop(state: State, b: int, options: EngineOptions) -> None:
         if slot == env["drain_slot"]:
             env["drain_slot"] = NONE
         leave(state, b, slot)
+        if env["admitted"] - env["finished"] == 1:  # nobody is left to drain for
+            env["draining"] = 0
 
 
 @inlined

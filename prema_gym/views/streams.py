@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from prema_gym.evaluation.stream_results import StreamResult, StreamRow
@@ -108,21 +107,30 @@ def _notes(name: str, result: StreamResult, requests: int) -> list[str]:
 
 def records(evaluation: StreamEvaluation) -> list[dict[str, object]]:
     """One record a policy, group and column, with its interval."""
-    found: list[dict[str, object]] = [
-        {"policy": policy, "kind": kind, "group": group, "metric": name}
-        | {"value": value.value, "ci95_low": value.low, "ci95_high": value.high}
+    of_groups = [
+        _record(policy, kind, group, name, found)
         for policy, result in evaluation.policies.items()
         for kind, rows in (("all", {"all": result.everything}), *result.groups.items())
         for group, row in rows.items()
-        for name, value in row.items()
+        for name, found in row.items()
     ]
-    found += [
-        {"policy": policy, "kind": "machine", "group": "machine", "metric": name}
-        | {"value": float(getattr(result, name)), "ci95_low": math.nan, "ci95_high": math.nan}
+    return of_groups + [
+        _record(policy, "machine", "machine", name, Estimate(float(getattr(result, name))))
         for policy, result in evaluation.policies.items()
         for name in (*_DETAILS, "rate_per_s", "keeps_up")
     ]
-    return found
+
+
+def _record(policy: str, kind: str, group: str, name: str, found: Estimate) -> dict[str, object]:
+    return {
+        "policy": policy,
+        "kind": kind,
+        "group": group,
+        "metric": name,
+        "value": found.value,
+        "ci95_low": found.low,
+        "ci95_high": found.high,
+    }
 
 
 def files(evaluation: StreamEvaluation) -> dict[str, str]:

@@ -34,8 +34,6 @@ PROCESSES: Mapping[str, str] = {
     "`burst_share` of the time; slower in between (Markov-modulated)",
     "diurnal": "Poisson at a rate that follows `profile` over `period_ms`, again and again",
     "trace": "the requests of a recorded trace, one after another",
-    "closed": "`clients` wait for their answer, think for `think_ms` on average (exponential), and "
-    "ask again: arrivals depend on the policy",
 }
 """Name → what it does."""
 

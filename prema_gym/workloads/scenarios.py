@@ -8,6 +8,7 @@ from dataclasses import replace
 from prema_gym.errors import UnknownNameError
 from prema_gym.hardware import machines
 from prema_gym.workloads.scenario import Scenario
+from prema_gym.workloads.streams import Stream
 
 # Name → (scenario, why it exists). The paper's window is not public (fidelity.md: C). Its eight
 # tasks are some 225 ms of work on the default machine, so 10 ms is a sudden crowd. The others frame
@@ -28,6 +29,65 @@ _REGISTERED: dict[str, tuple[Scenario, str]] = {
         (
             Scenario(name="heavy", window_ms=1.0),
             "the paper's tasks within 1 ms: all are there before almost any can end",
+        ),
+        (
+            Scenario(name="poisson-70", arrival="poisson", load=0.7, requests=10_000),
+            "the paper's tasks without end, Poisson at load 0.7",
+        ),
+        (
+            Scenario(
+                name="bursty-90",
+                load=0.9,
+                requests=10_000,
+                streams=(
+                    Stream(
+                        name="bursts",
+                        arrival="bursty",
+                        share=1.0,
+                        burst_factor=3.0,
+                        burst_share=0.2,
+                        burst_ms=2_000.0,
+                    ),
+                ),
+            ),
+            "the same at load 0.9, three times as dense for two seconds in ten",
+        ),
+        (
+            Scenario(
+                name="mlperf-server",
+                networks=("resnet-50",),
+                batch_sizes=(1,),
+                priorities=(1,),
+                arrival="poisson",
+                load=0.7,
+                slo_ms=15.0,
+                requests=10_000,
+            ),
+            "MLPerf Inference's server scenario: one image a query, Poisson, 15 ms for ResNet-50 "
+            "(mlperf.conf)",
+        ),
+        (
+            Scenario(
+                name="edge-camera",
+                requests=10_000,
+                streams=tuple(
+                    Stream(
+                        name=name,
+                        networks=(network,),
+                        batch_sizes=(1,),
+                        priorities=(priority,),
+                        arrival="periodic",
+                        rate_per_s=rate,
+                        slo_ms=1e3 / rate,
+                    )
+                    for name, network, priority, rate in (
+                        ("detection", "vgg-16", 3, 60.0),
+                        ("tracking", "mobilenet-v1", 9, 120.0),
+                        ("recognition", "resnet-50", 1, 30.0),
+                    )
+                ),
+            ),
+            "three cameras' frames, each due before its next one",
         ),
     )
 }

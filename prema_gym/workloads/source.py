@@ -26,7 +26,7 @@ from prema_gym.workloads.trace_formats import NS_PER_S
 from prema_gym.workloads.traces import read_trace
 from prema_gym.workloads.workload import WorkloadArrays, empty_arrays
 
-_NEVER = 2.0 * MAX_CYCLES  # where a trace has ended
+_NEVER = 1.5 * MAX_CYCLES  # where a trace has ended
 
 
 @dataclass(frozen=True, eq=False)

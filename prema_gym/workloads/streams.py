@@ -95,12 +95,6 @@ class Stream:
     period_ms: float = declared(
         86_400_000.0, positive(1e12), unit="ms", help="length of a `diurnal` period"
     )
-    clients: int = declared(
-        8, whole(1, 100_000), help='clients of `arrival = "closed"`, each with one request at most'
-    )
-    think_ms: float = declared(
-        100.0, number(0.0, _MOST), unit="ms", help="mean time a client thinks before it asks again"
-    )
     trace: str | None = declared(
         None, optional(FILE), help='file of a recorded trace, for `arrival = "trace"`'
     )
@@ -144,11 +138,7 @@ class Stream:
             raise ConfigError('a trace and arrival = "trace" need each other')
         names = ("rate_per_s", "load", "share", "trace_speed")
         given = [name for name in names if getattr(self, name) is not None]
-        if self.arrival == "closed" and given:
-            raise ConfigError(
-                f"a closed loop's rate follows from its clients: leave out {given[0]}"
-            )
-        if self.arrival != "closed" and len(given) != 1:
+        if len(given) != 1:
             raise ConfigError(f"give exactly one of {', '.join(names)}, got {len(given)}")
 
 

@@ -56,6 +56,9 @@ THEMES: tuple[str, ...] = (
     "recurrent",
     "truncated",
     "late estimates",
+    "late dropped",
+    "hopeless dropped",
+    "full queue",
 )
 
 
@@ -234,6 +237,8 @@ def make_case(seed: int) -> Case:
         if theme == "truncated"
         else (5_000 if theme == "hundred tasks" else 150),
         horizon_cycles=int(max(arrivals)) + 1 if rng.random() < 0.05 else None,
+        drop={"late dropped": "late", "hopeless dropped": "hopeless"}.get(theme, "never"),
+        queue_limit=int(rng.integers(0, 4)) if theme == "full queue" else None,
     )
 
 
