@@ -95,9 +95,9 @@ def reproduction_tables(reproduction: Reproduction) -> list[Table]:
     claims = _table(
         f"{reproduction.workloads} workloads of scenario {reproduction.scenario!r}, seed "
         f"{reproduction.seed}; × and % say how much better; ! marks a figure off by more than "
-        f"{TOLERANCE:.0%}"
+        f"{TOLERANCE:.0%}; weight preload {reproduction.weight_preload}, “other”: by the other rule"
     )
-    for heading in ("claim", "paper", "ours", "95 % interval", "ours/paper", ""):
+    for heading in ("claim", "paper", "ours", "95 % interval", "ours/paper", "other", ""):
         claims.add_column(heading, justify="left" if heading in ("claim", "") else "right")
     for row in reproduction.claims:
         low, high = row.ci95
@@ -107,6 +107,7 @@ def reproduction_tables(reproduction: Reproduction) -> list[Table]:
             number(row.ours),
             f"{number(low)} … {number(high)}" if math.isfinite(low) else ABSENT,
             number(row.ratio),
+            number(row.other_preload),
             "!" if row.off else "",
         )
     commands = _table("Each claim alone")
