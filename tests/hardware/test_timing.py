@@ -141,7 +141,8 @@ def test_one_pass_over_memory_takes_as_long_as_its_traffic() -> None:
 def test_hidden_preload_worked_by_hand() -> None:
     # The product of test_gemm_worked_by_hand: tiles compute for max(3 or 1 rows, 2 array rows), the
     # last one, with none behind it, for 1; the first one fills the array for 2·2 + 2 − 2 = 4.
-    # Quickest now are both N tiles after each other for each M tile (computing; next load + store before):
+    # Quickest now are both N tiles after each other for each M tile. Computing, and meanwhile the
+    # next load + the store before:
     #   m=3 n=2: 7 (10), 3 (4)   m=3 n=1: 3 (8 + 6), 3 (3)   m=1 n=2: 2 (6 + 3), 2 (2)
     #   m=1 n=1: 2 (4 + 2), 1 (–), and the same 5 + 5 + 1 exposed.
     hidden = replace(TOY, weight_preload="hidden")
