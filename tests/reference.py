@@ -74,6 +74,9 @@ class Machine(Protocol):
     @property
     def accumulator_bytes(self) -> int: ...
 
+    @property
+    def weight_preload(self) -> str: ...
+
 
 def ceil_div(a: int, b: int) -> int:
     """The quotient, rounded up."""
@@ -107,7 +110,9 @@ class Tile:
     """One GEMM_OP or VECTOR_OP."""
 
     load_bytes: int  # weights and inputs it brings in
-    compute: int = 0
+    compute: int = 0  # of the vector unit
+    rows: int = 0  # streamed through the array, if it is a GEMM_OP
+    refill: int = 0  # of the array, at a restore before it
     kept_bytes: int = 0  # operands already on chip that it or a later tile uses
     output_bytes: int = 0  # of the output tile it finishes, if it does
     partial_bytes: int = 0  # partial sums it leaves in the accumulator
@@ -250,7 +255,7 @@ def product_tiles(machine: Machine, work: Gemm, rows: int, block: int) -> list[T
                     last = position == k_tiles - 1
                     tiles.append(
                         Tile(
-                            compute=2 * depth + machine.array_cols + m - 2,
+                            rows=m,
                             load_bytes=load,
                             kept_bytes=kept,
                             output_bytes=results * width if last else 0,
@@ -359,12 +364,26 @@ def in_pipeline(machine: Machine, tiles: Sequence[Tile]) -> list[Tile]:
         first, last = position == 0, position == len(tiles) - 1
         beside = 0 if first else tiles[position - 1].output_bytes
         beside += 0 if last else tiles[position + 1].load_bytes
-        cycles = max(tile.compute, stream(beside))
+        after_gemm = not first and tiles[position - 1].rows > 0
+        before_gemm = not last and tiles[position + 1].rows > 0
+        refill = 0
+        compute = tile.compute
+        if tile.rows:
+            fill = 2 * machine.array_rows + machine.array_cols - 2
+            if machine.weight_preload == "exposed":
+                compute = fill + tile.rows
+            else:  # once for products in a row, whose weights follow each other into the array
+                compute = max(tile.rows, machine.array_rows) if before_gemm else tile.rows
+                compute += 0 if after_gemm else fill
+                refill = fill if after_gemm else 0
+        cycles = max(compute, stream(beside))
         if first:
             cycles += machine.dram_latency_cycles + stream(tile.load_bytes)
         if last:
             cycles += stream(tile.output_bytes)
-        timed.append(replace(tile, cycles=cycles, starts_layer=first, ends_layer=last))
+        timed.append(
+            replace(tile, cycles=cycles, refill=refill, starts_layer=first, ends_layer=last)
+        )
     return timed
 
 
@@ -420,6 +439,9 @@ class Cursor:
             return 0
         tile = self.tiles[self.index]
         return tile.kept_bytes + tile.load_bytes
+
+    def refill_cycles(self) -> int:
+        return 0 if self.at_end else self.tiles[self.index].refill
 
 
 # --- tasks --------------------------------------------------------------------------------------
@@ -816,8 +838,8 @@ class ReferenceSimulator:
         context = task.cursor.context_bytes()
         reload_bytes = task.cursor.reload_bytes()
         if task.saved_in == "host":
-            return self._host(context) + self._dram(reload_bytes)
-        return self._dram(context + reload_bytes)
+            return self._host(context) + self._dram(reload_bytes) + task.cursor.refill_cycles()
+        return self._dram(context + reload_bytes) + task.cursor.refill_cycles()
 
     def _restore(self, task: TaskState) -> None:
         cycles = self._restore_cycles(task)

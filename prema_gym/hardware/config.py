@@ -19,6 +19,7 @@ from prema_gym.checks import (
     declared,
     infinite,
     number,
+    one_of,
     optional,
     plain,
     read_record,
@@ -28,6 +29,9 @@ from prema_gym.errors import ConfigError
 from prema_gym.files import read_toml, write_toml
 
 INT64_MAX = 2**63 - 1
+
+WEIGHT_PRELOADS: tuple[str, ...] = ("exposed", "hidden")
+"""When a tile's weights are shifted into the array: before it, or while the one before runs."""
 
 # Widest values accepted, far beyond any machine, so that every product below is easy to bound.
 _MOST_COUNT = 2**20
@@ -141,6 +145,13 @@ class NPUConfig:
         "v1's when idle (Jouppi et al., ISCA 2017), and scaled for another with its array and its "
         "buffers (fidelity.md, Claims)",
     )
+    weight_preload: str = declared(
+        "exposed",
+        one_of("weight preload", WEIGHT_PRELOADS),
+        unit="name",
+        source="exposed: Algorithm 1 charges every tile for filling the array (fidelity.md); "
+        "hidden: shadow registers take the next tile's weights meanwhile, as in TPU v1",
+    )
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -195,6 +206,16 @@ class NPUConfig:
         return self.array_rows * self.array_cols
 
     @property
+    def fill_cycles(self) -> int:
+        """Cycles of a GEMM_OP besides its rows: weights in, first row through, last sum out."""
+        return 2 * self.array_rows + self.array_cols - 2
+
+    @property
+    def hidden_fill_cycles(self) -> int:
+        """What a stretch of GEMM_OPs pays once, and again after an interruption; 0 if exposed."""
+        return self.fill_cycles if self.weight_preload == "hidden" else 0
+
+    @property
     def context_limit_bytes(self) -> int:
         """Largest context a checkpoint can hold: one tile's output, or its partial sums."""
         sums = self.tile_rows * self.array_cols * max(self.element_bytes, self.accumulator_bytes)
@@ -224,8 +245,8 @@ class NPUConfig:
         """Nearest whole number of cycles: 0.25 ms is 175 000 at 700 MHz, 250 000 at 1 GHz."""
         return round(milliseconds * self.clock_hz / 1e3)
 
-    def to_dict(self) -> dict[str, int | float]:
-        """Every field by name, as plain numbers; one that is left out stays out."""
+    def to_dict(self) -> dict[str, int | float | str]:
+        """Every field by name, as plain numbers and names; one that is left out stays out."""
         return plain(self)
 
     @classmethod

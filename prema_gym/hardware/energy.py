@@ -192,6 +192,7 @@ def energy_of_switch(
     *,
     context_bytes: int,
     reload_bytes: int = 0,
+    refill_cycles: int = 0,
     to_host: bool = False,
     model: EnergyModel | None = None,
 ) -> Energy:
@@ -205,23 +206,25 @@ def energy_of_switch(
         config: The machine.
         context_bytes: Saved and restored, at least 0.
         reload_bytes: Loaded again on restore, at least 0.
+        refill_cycles: To fill the array again, at least 0.
         to_host: Whether the context went to host memory.
         model: Energy per operation; None for the documented defaults.
 
     Raises:
-        ConfigError: A number of bytes is negative.
+        ConfigError: A number of bytes or cycles is negative.
     """
     context_bytes = _MOVED.check("context_bytes", context_bytes)
     reload_bytes = _MOVED.check("reload_bytes", reload_bytes)
+    cycles = whole(0, unit="cycles").check("refill_cycles", refill_cycles)
     model = EnergyModel() if model is None else model
     machine = machine_array(config)
     moved = 2 * context_bytes
     if to_host:
-        cycles = 2 * host_cycles(machine, context_bytes) + dram_cycles(machine, reload_bytes)
+        cycles += 2 * host_cycles(machine, context_bytes) + dram_cycles(machine, reload_bytes)
         host_pj = moved * (model.host_link_pj_per_byte + model.host_dram_pj_per_byte)
         dram_pj = reload_bytes * model.dram_pj_per_byte
     else:
-        cycles = dram_cycles(machine, context_bytes) + dram_cycles(
+        cycles += dram_cycles(machine, context_bytes) + dram_cycles(
             machine, context_bytes + reload_bytes
         )
         host_pj = 0.0

@@ -30,9 +30,10 @@ INNER_LOAD_BYTES = 10  # of each tile of an output tile but the first
 RESIDENT_BYTES = 11  # loaded before the segment for tiles from its start on
 FIRST_KEPT_BYTES = 12  # by how much that grows with an output tile's first tile, or shrinks
 INNER_KEPT_BYTES = 13  # and with each other one
-LAYER_CYCLES = 14  # of the whole layer, as `layer_groups` counts layers, the segment belongs to
-LAYER_ESTIMATED_CYCLES = 15  # what the scheduler expects that layer to take
-SEGMENT_FIELDS = 16
+REFILL_CYCLES = 14  # of the array at a restore before an output tile's first tile
+LAYER_CYCLES = 15  # of the whole layer, as `layer_groups` counts layers, the segment belongs to
+LAYER_ESTIMATED_CYCLES = 16  # what the scheduler expects that layer to take
+SEGMENT_FIELDS = 17
 
 AT_END = -1  # in place of a segment: no tile is left
 
@@ -55,7 +56,8 @@ DRAM_NUM = 2
 DRAM_DEN = 3
 HOST_NUM = 4
 HOST_DEN = 5
-MACHINE_FIELDS = 6
+INNER_REFILL_CYCLES = 6  # of the array at a restore before any other tile of an output tile
+MACHINE_FIELDS = 7
 
 
 class ProfileTable(NamedTuple):

@@ -4,6 +4,9 @@ While a tile computes, memory loads the next tile and stores what the one before
 (double buffers). A tile takes the longer of the two; what nothing can hide is the layer's first
 load, with the memory's latency, and its last store. Every byte is moved once.
 
+A tile's weights are shifted into the array before it (``weight_preload = "exposed"``), or while the
+one before runs ("hidden"): a stretch of GEMM tiles in a row then fills the array once.
+
 :mod:`prema_gym.hardware.timing` adds these times up, :mod:`prema_gym.hardware.profile` lays them
 end to end, so they cannot disagree. Unit of time: cycles. Source: fidelity.md, "Time of a layer".
 """
@@ -43,6 +46,7 @@ class PacedRun(NamedTuple):
     first: Slot  # of an output tile's first tile
     inner: Slot  # of each tile between first and last
     last: Slot  # nothing where the first tile is the only one
+    refill_cycles: int  # to go on with an output tile's first tile after an interruption
 
     @property
     def inner_tiles(self) -> int:
@@ -108,19 +112,43 @@ def _paced(
     exposed_load = run.first_load_bytes if before is None else 0
     exposed_store = run.output_bytes if after is None else 0
     latency = config.dram_latency_cycles if before is None else 0
+    starts = before is None or not before.is_gemm
+    goes_on = after is not None and after.is_gemm
+    refill = config.hidden_fill_cycles if run.is_gemm and not starts else 0
 
-    def slot(moved: int, exposed: Sequence[int] = (), wait: int = 0) -> Slot:
+    def slot(compute: int, moved: int, exposed: Sequence[int] = (), wait: int = 0) -> Slot:
         for num_bytes in exposed:
             wait += _transfer_cycles(config, num_bytes)
-        memory = _transfer_cycles(config, moved)
-        return Slot(run.compute_cycles, moved, memory, sum(exposed), wait)
+        return Slot(compute, moved, _transfer_cycles(config, moved), sum(exposed), wait)
 
     if run.tiles == 1:
-        only = slot(stored + loaded, (exposed_load, exposed_store), latency)
-        return PacedRun(run, only, _NOTHING, _NOTHING)
-    first = slot(stored + run.inner_load_bytes, (exposed_load,), latency)
-    inner = slot(run.inner_load_bytes) if run.tiles > 2 else _NOTHING
-    return PacedRun(run, first, inner, slot(loaded, (exposed_store,)))
+        compute = _compute_cycles(config, run, starts=starts, goes_on=goes_on)
+        only = slot(compute, stored + loaded, (exposed_load, exposed_store), latency)
+        return PacedRun(run, only, _NOTHING, _NOTHING, refill)
+    compute = _compute_cycles(config, run, starts=starts, goes_on=True)
+    first = slot(compute, stored + run.inner_load_bytes, (exposed_load,), latency)
+    compute = _compute_cycles(config, run, starts=False, goes_on=True)
+    inner = slot(compute, run.inner_load_bytes) if run.tiles > 2 else _NOTHING
+    compute = _compute_cycles(config, run, starts=False, goes_on=goes_on)
+    return PacedRun(run, first, inner, slot(compute, loaded, (exposed_store,)), refill)
+
+
+def _compute_cycles(config: NPUConfig, run: TileRun, *, starts: bool, goes_on: bool) -> int:
+    """Time in which one tile computes.
+
+    Args:
+        config: The machine.
+        run: The tile's run.
+        starts: Whether no GEMM tile of the layer comes right before it.
+        goes_on: Whether a GEMM tile of the layer comes right after it.
+    """
+    if not run.is_gemm:
+        return run.vector_cycles
+    if config.weight_preload == "exposed":
+        return config.fill_cycles + run.rows
+    # The next tile's weights are shifted in, a row a cycle, while this one streams.
+    streaming = max(run.rows, config.array_rows) if goes_on else run.rows
+    return streaming + (config.fill_cycles if starts else 0)
 
 
 def _transfer_cycles(config: NPUConfig, num_bytes: int) -> int:

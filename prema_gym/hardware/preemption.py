@@ -66,7 +66,7 @@ def preemption_cost(
     Raises:
         ConfigError: ``progress_cycles`` lies outside the task.
     """
-    boundary, context, reload = profile.preemption_point(
+    boundary, context, reload, refill = profile.preemption_point(
         progress_cycles, output_length=output_length
     )
     total = profile.total_cycles(output_length)
@@ -76,9 +76,10 @@ def preemption_cost(
         context_bytes=context,
         reload_bytes=reload,
         save_cycles=int(dram_cycles(machine, context)),
-        restore_cycles=int(dram_cycles(machine, context + reload)),
+        restore_cycles=int(dram_cycles(machine, context + reload)) + refill,
         host_save_cycles=int(host_cycles(machine, context)),
-        host_restore_cycles=int(host_cycles(machine, context) + dram_cycles(machine, reload)),
+        host_restore_cycles=int(host_cycles(machine, context) + dram_cycles(machine, reload))
+        + refill,
         killed_cycles=boundary if boundary < total else 0,
         drain_cycles=total - progress_cycles,
     )

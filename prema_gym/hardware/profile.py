@@ -226,6 +226,7 @@ def _segment(paced: PacedRun, start: int, unstored: int, resident: int) -> tuple
         resident,
         run.first_kept_bytes,
         run.inner_kept_bytes,
+        paced.refill_cycles,
     )
 
 

@@ -26,13 +26,14 @@ columns, so only a slip does."""
 class TileRun(NamedTuple):
     """``groups`` equal output tiles in a row, each of ``tiles`` tiles.
 
-    The tiles of one output tile are its K tiles. All compute for the same time (the array always
-    fills and drains). The first one may be ragged; a vector tile is an output tile of one tile.
+    The tiles of one output tile are its K tiles. The first one may be ragged; a vector tile is an
+    output tile of one tile.
     """
 
     groups: int
     tiles: int  # of one output tile
-    compute_cycles: int  # of each tile
+    rows: int  # of each GEMM tile, streamed through the array; 0 for vector
+    vector_cycles: int  # of each vector tile; 0 for GEMM
     first_load_bytes: int  # of an output tile's first tile
     inner_load_bytes: int  # of each of its other tiles; 0 where there are none
     first_kept_bytes: int  # by how much what stays on chip for later tiles grows with that tile
@@ -42,6 +43,11 @@ class TileRun(NamedTuple):
     partial_bytes: int  # partial sums held between the tiles of one output tile; 0 for vector
     output_macs: int  # multiply-accumulates of one output tile, all its K tiles; 0 for vector
     vector_ops: int  # lane operations of one vector tile; 0 for GEMM
+
+    @property
+    def is_gemm(self) -> bool:
+        """Whether the array runs it, or else the vector unit."""
+        return self.rows > 0
 
     @property
     def loaded_bytes(self) -> int:
@@ -133,7 +139,8 @@ def _output_tile(
     return TileRun(
         groups=1,
         tiles=tiles,
-        compute_cycles=2 * config.array_rows + config.array_cols + rows - 2,
+        rows=rows,
+        vector_cycles=0,
         first_load_bytes=load[0],
         inner_load_bytes=load[1],
         first_kept_bytes=kept[0],
@@ -163,7 +170,8 @@ def vector_runs(config: NPUConfig, work: VectorWork) -> list[TileRun]:
         TileRun(
             groups=tiles,
             tiles=1,
-            compute_cycles=-(-elements // config.vector_lanes) * work.ops_per_element,
+            rows=0,
+            vector_cycles=-(-elements // config.vector_lanes) * work.ops_per_element,
             first_load_bytes=inputs * config.element_bytes,
             inner_load_bytes=0,
             first_kept_bytes=0,

@@ -166,7 +166,7 @@ def _sums(tiles: Sequence[PacedRun], macs: int) -> dict[str, int]:
         for count, slot in paced.slots:
             sums["cycles"] += count * slot.cycles
             sums["compute_cycles"] += count * slot.compute_cycles
-            sums["vector_cycles"] += count * slot.compute_cycles if run.vector_ops else 0
+            sums["vector_cycles"] += 0 if run.is_gemm else count * slot.compute_cycles
             sums["memory_cycles"] += count * slot.memory_cycles
             sums["exposed_cycles"] += count * slot.exposed_cycles
             sums["bytes_moved"] += count * (slot.moved_bytes + slot.exposed_bytes)

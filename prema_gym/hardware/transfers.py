@@ -18,6 +18,7 @@ from prema_gym.hardware.layout import (
     DRAM_NUM,
     HOST_DEN,
     HOST_NUM,
+    INNER_REFILL_CYCLES,
     MACHINE_FIELDS,
 )
 
@@ -31,6 +32,7 @@ def machine_array(config: NPUConfig) -> NDArray[np.int64]:
     machine[DRAM_LATENCY_CYCLES] = config.dram_latency_cycles
     machine[DRAM_NUM], machine[DRAM_DEN] = dram.numerator, dram.denominator
     machine[HOST_NUM], machine[HOST_DEN] = host.numerator, host.denominator
+    machine[INNER_REFILL_CYCLES] = config.hidden_fill_cycles
     machine.flags.writeable = False
     return machine
 

@@ -72,12 +72,18 @@ def save_cycles(env: Record, machine: NDArray[np.int64], context_bytes: int) -> 
 
 @inlined
 def resume_cycles(
-    machine: NDArray[np.int64], context_bytes: int, reload_bytes: int, on_host: bool
+    machine: NDArray[np.int64],
+    context_bytes: int,
+    reload_bytes: int,
+    refill_cycles: int,
+    on_host: bool,
 ) -> int:
-    """Time to bring a context, and the weights and inputs of the next tile, back [cycles]."""
+    """Time to bring back a context, weights and inputs, and to fill the array [cycles]."""
     if on_host:
-        return host_cycles(machine, context_bytes) + dram_cycles(machine, reload_bytes)
-    return dram_cycles(machine, context_bytes + reload_bytes)
+        loading = host_cycles(machine, context_bytes) + dram_cycles(machine, reload_bytes)
+    else:
+        loading = dram_cycles(machine, context_bytes + reload_bytes)
+    return loading + refill_cycles
 
 
 @inlined
@@ -123,7 +129,7 @@ def _write_runner(
     task = state.task[b, state.slots[b, env["runner"]]]
     ms = options.ms_per_cycle
     executed = task["executed_cycles"]
-    boundary, context_bytes, reload_bytes, segment = locate_inlined(
+    boundary, context_bytes, reload_bytes, refill_cycles, segment = locate_inlined(
         table, task["profile"], task["output_length"], executed, task["segment"]
     )
     task["segment"] = segment
@@ -133,7 +139,7 @@ def _write_runner(
     env["boundary_context_bytes"] = context_bytes
     env["boundary_save_cycles"] = saving
     env["boundary_resume_cycles"] = resume_cycles(
-        table.machine, context_bytes, reload_bytes, to_host
+        table.machine, context_bytes, reload_bytes, refill_cycles, to_host
     )
     env["boundary_to_host"] = to_host
     env["boundary_next_layer_cycles"] = next_layer

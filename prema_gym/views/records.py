@@ -133,6 +133,7 @@ def reproduction_records(reproduction: Reproduction) -> list[dict[str, object]]:
             "ci95_high": row.ci95[1],
             "ratio": row.ratio,
             "off": row.off,
+            "other_preload": row.other_preload,
             "note": row.note,
             "command": row.command,
         }

@@ -110,7 +110,7 @@ def reproduction_tables(reproduction: Reproduction, *, width: int | None = None)
     title = (
         f"{reproduction.workloads} workloads of scenario {reproduction.scenario!r}, seed "
         f"{reproduction.seed}; × and % say how much better; ! marks a figure off by more than "
-        f"{TOLERANCE:.0%}"
+        f"{TOLERANCE:.0%}; weight preload {reproduction.weight_preload}, “other”: by the other rule"
     )
     rows = reproduction.claims
     claims = [
@@ -119,6 +119,7 @@ def reproduction_tables(reproduction: Reproduction, *, width: int | None = None)
         Column("ours", [number(row.ours) for row in rows], right=True),
         Column("95 % interval", [interval(*row.ci95) or ABSENT for row in rows], right=True),
         Column("ours/paper", [number(row.ratio) for row in rows], right=True),
+        Column("other", [number(row.other_preload) for row in rows], right=True),
         Column("", ["!" if row.off else "" for row in rows]),
     ]
     commands = Column("command", [row.command for row in rows], wraps=True)

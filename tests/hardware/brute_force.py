@@ -48,11 +48,13 @@ def one_layer(*works: Work) -> Network:
 
 @dataclass
 class Tile:
-    compute: int
+    compute: int  # a GEMM tile's rows, a vector tile's cycles
     load: int
     reload: int = 0  # what a restore before it brings in, its own load among it
     store: int = 0  # of the output tile it finishes, if it does
     partial: int = 0
+    gemm: bool = False
+    refill: int = 0  # of the array, at a restore before it
     cycles: int = 0  # its place in the layer decides
     ends_layer: bool = False
     starts_layer: bool = False
@@ -156,10 +158,11 @@ def in_blocks(config: NPUConfig, gemm: Gemm, rows: int, block: int) -> list[Tile
                     is_last = d == len(depths) - 1
                     tiles.append(
                         Tile(
-                            2 * config.array_rows + config.array_cols + m - 2,
+                            m,
                             sum(operands[key] for key in new),
                             store=m * n * width if is_last else 0,
                             partial=0 if is_last else m * n * config.accumulator_bytes,
+                            gemm=True,
                         )
                     )
                     stays = {"w": block_stays, "x": all_stay or band_stays}
@@ -190,7 +193,18 @@ def timed(config: NPUConfig, tiles: list[Tile]) -> list[Tile]:
     rate = config.dram_bytes_per_s
     for before, tile, after in zip([None, *tiles], tiles, [*tiles[1:], None], strict=False):
         moved = (before.store if before else 0) + (after.load if after else 0)
-        tile.cycles = max(tile.compute, stream_cycles(config, moved, rate))
+        compute = tile.compute
+        fill = 2 * config.array_rows + config.array_cols - 2
+        if tile.gemm and config.weight_preload == "exposed":
+            compute += fill
+        elif tile.gemm:
+            if after and after.gemm:
+                compute = max(compute, config.array_rows)  # shift its weights in meanwhile
+            if before and before.gemm:
+                tile.refill = fill
+            else:
+                compute += fill
+        tile.cycles = max(compute, stream_cycles(config, moved, rate))
     first, last = tiles[0], tiles[-1]
     first.cycles += config.dram_latency_cycles + stream_cycles(config, first.load, rate)
     last.cycles += stream_cycles(config, last.store, rate)
@@ -207,16 +221,17 @@ def all_tiles(config: NPUConfig, net: Network, output_length: int) -> list[Tile]
     return tiles
 
 
-def boundaries(config: NPUConfig, tiles: Sequence[Tile]) -> list[tuple[int, int, int]]:
-    """Every boundary as (progress, context bytes, reload bytes), progress 0 included."""
-    found = [(0, 0, 0)]
+def boundaries(config: NPUConfig, tiles: Sequence[Tile]) -> list[tuple[int, int, int, int]]:
+    """Every boundary as (progress, context bytes, reload bytes, refill), progress 0 included."""
+    found = [(0, 0, 0, 0)]
     now = 0
     for index, tile in enumerate(tiles):
         now += tile.cycles
         if tile.ends_layer:
-            found.append((now, 0, 0))
+            found.append((now, 0, 0, 0))
         else:  # what it finished is stored beside the next tile
-            found.append((now, tile.store + tile.partial, tiles[index + 1].reload))
+            after = tiles[index + 1]
+            found.append((now, tile.store + tile.partial, after.reload, after.refill))
     return found
 
 
@@ -239,6 +254,7 @@ def machines(draw: Any) -> NPUConfig:
         element_bytes=width,
         accumulator_bytes=draw(st.sampled_from([2, 4])),
         vector_lanes=draw(st.integers(1, 8)),
+        weight_preload=draw(st.sampled_from(["exposed", "hidden"])),
     )
 
 

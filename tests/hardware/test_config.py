@@ -52,7 +52,7 @@ def test_whole_floats_and_numpy_integers_are_stored_as_integers() -> None:
         {"dram_bytes_per_s": 358e9, "clock_hz": 7e8, "array_rows": np.int64(128)}
     )
     assert config == NPUConfig()
-    assert all(type(value) is int for value in config.to_dict().values())
+    assert all(type(value) in (int, str) for value in config.to_dict().values())
 
 
 @pytest.mark.small

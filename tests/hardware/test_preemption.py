@@ -30,6 +30,20 @@ def test_costs_of_one_instant_worked_by_hand() -> None:
 
 
 @pytest.mark.small
+def test_an_interrupted_stretch_fills_the_array_again() -> None:
+    # Under hidden preload the first tile ends at 5 + 5 + 10 as well; a restore there costs the
+    # array's fill of 4 on top. At the task's ends there is nothing to fill.
+    config = replace(TOY, weight_preload="hidden", host_link_bytes_per_s=500)
+    profile = build_profile(config, one_layer(Gemm("gemm", 4, 3, 3)), batch=1)
+    cost = preemption_cost(profile, 15)
+    assert cost.restore_cycles == 5 + 34 + 4
+    assert cost.host_restore_cycles == (5 + 48) + (5 + 10) + 4
+    assert cost.save_cycles == 5 + 24
+    refills = [profile.preemption_point(x).refill_cycles for x in (0, 20, 21, 60)]
+    assert refills == [0, 4, 4, 0]
+
+
+@pytest.mark.small
 @pytest.mark.parametrize("progress", [0, 69, 74])
 def test_the_ends_of_a_task_cost_nothing(progress: int) -> None:
     profile = build_profile(TOY, one_layer(Gemm("gemm", 4, 3, 3)), batch=1)

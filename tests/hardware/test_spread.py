@@ -38,8 +38,8 @@ def test_spread_agrees_with_a_walk_over_every_tile(
 ) -> None:
     profile = build_profile(config, net, batch=1)
     walked = boundaries(config, all_tiles(config, net, output_length))
-    ends = np.array([boundary for boundary, _, _ in walked])
-    contexts = np.array([context for _, context, _ in walked[1:]])
+    ends = np.array([boundary for boundary, *_ in walked])
+    contexts = np.array([context for _, context, *_ in walked[1:]])
     durations = np.diff(ends)
     machine = machine_array(config)
     saves = np.array(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from prema_gym.errors import ConfigError
 from prema_gym.hardware import NPUConfig, Timing, build_profile, time_gemm, time_layer, time_network
+from prema_gym.hardware.layout import GROUPS, TILES
 from prema_gym.networks import (
     Conv2d,
     Gemm,
@@ -33,6 +34,7 @@ from tests.hardware.brute_force import (
     machines,
     network,
     networks,
+    one_layer,
 )
 
 FREE_MEMORY = NPUConfig(dram_bytes_per_s=math.inf, dram_latency_cycles=0)
@@ -133,6 +135,41 @@ def test_one_pass_over_memory_takes_as_long_as_its_traffic() -> None:
             < timing.cycles - config.dram_latency_cycles
             < 1.03 * max(moved, timing.compute_cycles)
         )
+
+
+@pytest.mark.small
+def test_hidden_preload_worked_by_hand() -> None:
+    # The product of test_gemm_worked_by_hand: tiles compute for max(3 or 1 rows, 2 array rows), the
+    # last one, with none behind it, for 1; the first one fills the array for 2·2 + 2 − 2 = 4.
+    # Quickest now are both N tiles after each other for each M tile. Computing, and meanwhile the
+    # next load + the store before:
+    #   m=3 n=2: 7 (10), 3 (4)   m=3 n=1: 3 (8 + 6), 3 (3)   m=1 n=2: 2 (6 + 3), 2 (2)
+    #   m=1 n=1: 2 (4 + 2), 1 (–), and the same 5 + 5 + 1 exposed.
+    hidden = replace(TOY, weight_preload="hidden")
+    timing = time_gemm(hidden, m=4, k=3, n=3)
+    assert timing.compute_cycles == (4 + 3) + 3 + 3 + 3 + 2 + 2 + 2 + 1
+    assert timing.cycles == 11 + 10 + 4 + 14 + 3 + 9 + 2 + 6 + 1
+    # Vector work between two products empties the array: the second fills it again.
+    product, vector = Gemm("a", 3, 2, 2), VectorWork("b", 4, 3, 4)
+    apart = time_layer(hidden, WorksLayer("apart", (product, vector, product)))
+    assert apart.compute_cycles - apart.vector_cycles == 2 * (4 + 3)
+    row = time_layer(hidden, WorksLayer("row", (product, product)))
+    assert row.compute_cycles == 4 + 3 + 3
+
+
+@given(machines(), gemms())
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_a_tile_alone_takes_as_long_under_both_preloads(config: NPUConfig, gemm: Gemm) -> None:
+    exposed, hidden = (replace(config, weight_preload=rule) for rule in ("exposed", "hidden"))
+    one = {"m": min(gemm.m, config.tile_rows), "k": min(gemm.k, config.array_rows)}
+    one["n"] = min(gemm.n, config.array_cols)
+    alone = [build_profile(c, one_layer(Gemm("g", **one)), batch=1) for c in (exposed, hidden)]
+    if all(profile.segments[:, [GROUPS, TILES]].tolist() == [[1, 1]] for profile in alone):
+        assert alone[0].total_cycles() == alone[1].total_cycles()
+    layer = WorksLayer("layer", (gemm,))
+    # A wait for the next tile's weights stands at this tile, beside its transfers, not at the next.
+    margin = config.array_rows
+    assert time_layer(hidden, layer).cycles <= time_layer(exposed, layer).cycles + margin
 
 
 def test_small_ubuf_limits_the_rows_of_a_tile() -> None:

@@ -101,6 +101,7 @@ def draw_config(rng: Rng, theme: str) -> NPUConfig:
         host_link_bytes_per_s=host,
         element_bytes=element,
         accumulator_bytes=int(rng.choice([2, 4, 8])),
+        weight_preload=str(rng.choice(["exposed", "hidden"])),
     )
 
 

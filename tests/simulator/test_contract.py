@@ -106,8 +106,8 @@ def tiles(network: Net, *, output_length: int = 1) -> list[Tile]:
 
 
 def test_tiles_of_one() -> None:
-    inner: dict[str, Any] = {"compute": 18, "load_bytes": 96, "partial_bytes": 128}
-    last: dict[str, Any] = {"compute": 18, "load_bytes": 96, "output_bytes": 64}
+    inner: dict[str, Any] = {"rows": 8, "load_bytes": 96, "partial_bytes": 128}
+    last: dict[str, Any] = {"rows": 8, "load_bytes": 96, "output_bytes": 64}
     layer: dict[str, Any] = {"layer_cycles": 86, "layer_expected": 86}
     assert tiles(ONE) == [
         Tile(cycles=28, starts_layer=True, **inner, **layer),
