@@ -7,8 +7,11 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # `agents/` and `baselines/` are installed inside `prema_gym` (setup.py). Tools that read imports from files need
 # the tree as it is installed.
 INSTALLED := build/as-installed
+AS_INSTALLED = rm -rf $(INSTALLED) && mkdir -p $(INSTALLED) \
+	&& cp -Rp prema_gym benchmarks docs examples tests train.py pyproject.toml $(INSTALLED) \
+	&& cp -Rp agents baselines $(INSTALLED)/prema_gym
 
-.PHONY: run install test test-all check format bench clean
+.PHONY: run install test test-all test-browser check site format bench clean
 
 run: .venv/.core
 	$(BIN)/prema-gym evaluate
@@ -21,14 +24,22 @@ test: .venv/.all
 test-all: .venv/.all
 	$(BIN)/pytest -n 2
 
+# The pages in a headless browser. On Debian: apt-get update && apt-get install chromium
+test-browser: .venv/.all
+	@command -v chromium > /dev/null || { echo "Chromium is missing: apt-get update && apt-get install chromium"; exit 1; }
+	$(BIN)/pytest -m browser
+
 check: .venv/.all
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	rm -rf $(INSTALLED) && mkdir -p $(INSTALLED)
-	cp -Rp prema_gym benchmarks docs tests train.py pyproject.toml $(INSTALLED)
-	cp -Rp agents baselines $(INSTALLED)/prema_gym
+	$(AS_INSTALLED)
 	cd $(INSTALLED) && $(CURDIR)/$(BIN)/mypy --cache-dir $(CURDIR)/.mypy_cache
 	cd $(INSTALLED) && $(CURDIR)/$(BIN)/lint-imports --cache-dir $(CURDIR)/.import_linter_cache
+
+# The pages as a site, in build/site; a broken link is an error. Pages of Python come from the docstrings.
+site: .venv/.all
+	$(AS_INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 format: .venv/.all
 	$(BIN)/ruff format .

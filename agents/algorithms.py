@@ -30,8 +30,6 @@ class Algorithm:
         sizes: Fields of :class:`.GradientConfig` that this policy takes.
         arguments: Gives those of ``model`` that differ from its own defaults,
             ``module:function``; called with the settings.
-        mark: An attribute of ``model`` that its files hold, and those of another algorithm with
-            the same kind of policy do not.
         extra: What of ``pip install 'prema-gym[…]'`` it needs.
     """
 
@@ -44,7 +42,6 @@ class Algorithm:
     policy: str = ""
     sizes: tuple[str, ...] = ("hidden", "readers", "critic_width")
     arguments: str = f"{_GRADIENT}.arguments:none"
-    mark: str = ""
     extra: str = "train"
 
     def load(self, what: str) -> Any:  # noqa: ANN401 - a class or function of any module
@@ -82,7 +79,6 @@ ALGORITHMS: dict[str, Algorithm] = {
             model="stable_baselines3:PPO",
             policy=f"{_GRADIENT}.policies:SlotPolicy",
             arguments=f"{_GRADIENT}.arguments:ppo",
-            mark="clip_range",
         ),
         Algorithm(
             name="dqn",

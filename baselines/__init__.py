@@ -14,7 +14,16 @@ if __name__ == "baselines":  # found as a folder of the working directory
 
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.policy import Policy
-from prema_gym.baselines.registry import LEFT_OUT, PREMA, PolicyInfo, as_text, describe, make, names
+from prema_gym.baselines.registry import (
+    LEFT_OUT,
+    PREMA,
+    PolicyInfo,
+    as_text,
+    describe,
+    make,
+    meant_by,
+    names,
+)
 from prema_gym.baselines.table import Table
 
 __all__ = [
@@ -27,5 +36,6 @@ __all__ = [
     "as_text",
     "describe",
     "make",
+    "meant_by",
     "names",
 ]

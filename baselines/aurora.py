@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from prema_gym.baselines.measures import hopeful, wait_ratio
 from prema_gym.baselines.ordering import Ordering
-from prema_gym.baselines.table import Table
+from prema_gym.baselines.scoring import Numbers, Row, Rule, Seen, hopeful, wait_ratio
+from prema_gym.compiled.jit import inlined
+
+
+@inlined
+def _suffered(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return -wait_ratio(row)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,10 +28,7 @@ class Aurora(Ordering):
         "deadline (slack >= 0), and when none can, of all; one-NPU reduction of AuRORA"
     )
     source = "Kim et al., MICRO 2023"
-
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the highest score."""
-        return table.least(-wait_ratio(table), among=hopeful(table))
+    rule = Rule(score=_suffered, among=hopeful)
 
     @property
     def settles(self) -> bool:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from prema_gym.baselines.ordering import Ordering
-from prema_gym.baselines.table import Table
+from prema_gym.baselines.scoring import Numbers, Row, Rule, Seen, waiting
+from prema_gym.compiled.jit import inlined
 from prema_gym.simulator.observation import (
     ORDER,
     PRIORITY,
@@ -22,16 +20,29 @@ from prema_gym.simulator.observation import (
 )
 
 
+@inlined
+def _arrival(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return row[ORDER]
+
+
 @dataclass(frozen=True, kw_only=True)
 class FirstComeFirstServed(Ordering):
     """FCFS: earliest arrival."""
 
     sentence = "Run the task that arrived first"
     source = "textbook; the PREMA paper's baseline (Choi & Rhu, HPCA 2020)"
+    rule = Rule(score=_arrival)
 
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the earliest arrival."""
-        return table.least(table.column(ORDER))
+
+@inlined
+def _latest_served(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return -row[SINCE_RUN_MS]
+
+
+@inlined
+def in_turn(runner: Row, best: Row, seen: Seen, numbers: Numbers) -> bool:
+    """Whether the running task's quantum is not over: above 0 until it ends, then exactly 0."""
+    return runner[QUANTUM_LEFT_MS] > 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,18 +56,17 @@ class RoundRobin(Ordering):
 
     sentence = "Run each task for one quantum, next the one that has gone longest without running"
     source = "textbook; in the PREMA paper's comparison (Choi & Rhu, HPCA 2020)"
-
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the running task until its quantum ends, then of the one unserved for longest."""
-        next_in_line = table.least(-table.column(SINCE_RUN_MS), among=table.waiting)
-        # Above 0 on the running row alone, until the quantum ends: then exactly 0.
-        in_turn = table.value(QUANTUM_LEFT_MS, table.runner) > 0
-        return np.where(in_turn, table.runner, next_in_line)
+    rule = Rule(score=_latest_served, among=waiting, keeps=in_turn)
 
     @property
     def settles(self) -> bool:
         """No: every quantum is somebody else's turn."""
         return False
+
+
+@inlined
+def _least_urgent(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return -row[PRIORITY]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,10 +75,12 @@ class HighestPriorityFirst(Ordering):
 
     sentence = "Run the task of highest priority"
     source = "textbook; in the PREMA paper's comparison (Choi & Rhu, HPCA 2020)"
+    rule = Rule(score=_least_urgent)
 
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the largest priority weight."""
-        return table.least(-table.column(PRIORITY))
+
+@inlined
+def _remaining(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return row[REMAINING_MS]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +93,4 @@ class ShortestJobFirst(Ordering):
 
     sentence = "Run the task with the least estimated time remaining"
     source = "textbook (preemptive: SRPT); in the PREMA paper's comparison (Choi & Rhu, HPCA 2020)"
-
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the least remaining time."""
-        return table.least(table.column(REMAINING_MS))
+    rule = Rule(score=_remaining)

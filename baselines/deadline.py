@@ -6,16 +6,33 @@ apart: a late task simply has a negative one.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from prema_gym.baselines.measures import hopeful, soonest, time_left
 from prema_gym.baselines.ordering import Ordering
-from prema_gym.baselines.table import Table
+from prema_gym.baselines.scoring import (
+    SAME_MS,
+    Numbers,
+    Row,
+    Rule,
+    Seen,
+    hopeful,
+    nothing,
+    time_left,
+)
 from prema_gym.checks import declared, number
+from prema_gym.compiled.jit import inlined
 from prema_gym.simulator.observation import PREEMPT_MS, RESTORE_MS, SLACK_MS
+
+
+@inlined
+def _left(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return time_left(row)
+
+
+@inlined
+def _soonest(row: Row, seen: Seen, numbers: Numbers) -> bool:
+    return time_left(row) <= seen.least + SAME_MS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +44,17 @@ class EarliestDeadlineFirst(Ordering):
 
     sentence = "Run the task with the earliest deadline, late ones too"
     source = "Liu & Layland, J. ACM 20(1), 1973; textbook"
+    rule = Rule(score=nothing, among=_soonest, measure=_left)
 
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the earliest deadline."""
-        return soonest(table, time_left(table))
+
+@inlined
+def _left_if_hopeful(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return time_left(row) if hopeful(row, seen, numbers) else math.inf
+
+
+@inlined
+def _soonest_hopeful(row: Row, seen: Seen, numbers: Numbers) -> bool:
+    return hopeful(row, seen, numbers) and _soonest(row, seen, numbers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,10 +71,18 @@ class EdfAdmission(Ordering):
         "and when none can, of all; one-NPU reduction of Nexus, Clockwork and Shepherd"
     )
     source = "Nexus (SOSP 2019), Clockwork (OSDI 2020), Shepherd (NSDI 2023)"
+    rule = Rule(score=nothing, among=_soonest_hopeful, measure=_left_if_hopeful)
 
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the earliest deadline that can be met."""
-        return soonest(table, time_left(table), among=hopeful(table))
+
+@inlined
+def _slack(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return row[SLACK_MS]
+
+
+@inlined
+def _not_worth_a_switch(runner: Row, best: Row, seen: Seen, numbers: Numbers) -> bool:
+    cost = runner[PREEMPT_MS] + best[RESTORE_MS]
+    return runner[SLACK_MS] - best[SLACK_MS] <= numbers[0] * cost
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,13 +105,7 @@ class LeastSlackTime(Ordering):
         "its slack is more than `delta` times the cost of the switch above the least"
     )
     source = "textbook; the hysteresis is the usual remedy against swapping at equal slack"
-
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the least slack, or of the running task if that is not worth a switch."""
-        best = table.least(table.column(SLACK_MS))
-        gain = table.value(SLACK_MS, table.runner) - table.value(SLACK_MS, best)
-        cost = table.value(PREEMPT_MS, table.runner) + table.value(RESTORE_MS, best)
-        return np.where(table.busy & (gain <= self.delta * cost), table.runner, best)
+    rule = Rule(score=_slack, keeps=_not_worth_a_switch)
 
     @property
     def settles(self) -> bool:

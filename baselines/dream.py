@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from prema_gym.baselines.measures import exact, time_left
 from prema_gym.baselines.ordering import Ordering
-from prema_gym.baselines.table import Table
+from prema_gym.baselines.scoring import Numbers, Row, Rule, Seen, time_left
 from prema_gym.checks import declared, number
+from prema_gym.compiled.jit import inlined
 from prema_gym.simulator.observation import NEXT_LAYER_MS, REMAINING_MS, SINCE_RUN_MS
+
+
+@inlined
+def _map_score(row: Row, seen: Seen, numbers: Numbers) -> float:
+    remaining, left = row[REMAINING_MS], time_left(row)
+    # R/D where that is below 1; so D is never divided by unless it is above R >= 0.
+    urgency = remaining / left if left > remaining else 1.0
+    # Only who runs and is about to end has no next layer, and does not starve.
+    layer = row[NEXT_LAYER_MS]
+    starvation = row[SINCE_RUN_MS] / layer if layer > 0 else 0.0
+    return -(urgency + numbers[0] * starvation)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,16 +45,7 @@ class Dream(Ordering):
         "reduction of DREAM's MapScore"
     )
     source = "Kim et al., ASPLOS 2023 (arXiv 2212.03414)"
-
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the highest score."""
-        remaining, left = exact(table, REMAINING_MS), time_left(table)
-        # R/D where that is below 1; so D is never divided by unless it is above R >= 0.
-        urgency = np.divide(remaining, left, out=np.ones_like(left), where=left > remaining)
-        starved, layer = exact(table, SINCE_RUN_MS), exact(table, NEXT_LAYER_MS)
-        # Only who runs and is about to end has no next layer, and does not starve.
-        starvation = np.divide(starved, layer, out=np.zeros_like(starved), where=layer > 0)
-        return table.least(-(urgency + self.alpha * starvation))
+    rule = Rule(score=_map_score)
 
     @property
     def settles(self) -> bool:

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym.baselines.measures import Scores, exact
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.policy import State
-from prema_gym.baselines.preemption import Static, displace
+from prema_gym.baselines.preemption import Static
 from prema_gym.baselines.table import Table
 from prema_gym.checks import declared, number
 from prema_gym.errors import ConfigError
@@ -30,6 +29,13 @@ from prema_gym.simulator.observation import (
     QUANTUM_LEFT_MS,
     WAITED_MS,
 )
+
+Scores = NDArray[np.float64]  # (slots, envs)
+
+
+def exact(table: Table, column: int) -> Scores:
+    """One column in double precision."""
+    return table.column(column).astype(np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +147,7 @@ class Remembering(Static):
         slot = self._fair_share.choose_by(table, passed)
         executed[~table.present] = np.inf  # whoever comes next has done less
         memory = tuple(np.ascontiguousarray(array.T) for array in (offset, executed, waited))
-        return displace(table, slot, self.index("checkpoint")), memory
+        return self.displaced(table, slot), memory
 
     def _recall(
         self,

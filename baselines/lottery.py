@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from prema_gym.baselines.table import Table
-from prema_gym.baselines.uniform import Uniform
-from prema_gym.simulator.observation import PRIORITY, QUANTUM_LEFT_MS
+from prema_gym.baselines.classic import in_turn
+from prema_gym.baselines.scoring import Numbers, Row, Rule, Seen
+from prema_gym.baselines.uniform import Uniform, drawn
+from prema_gym.compiled.jit import inlined
+from prema_gym.simulator.observation import PRIORITY
+
+_DOUBLE_BITS = 53  # of a 64-bit draw, as many as a double can tell apart
+_UNUSED_BITS = np.uint64(64 - _DOUBLE_BITS)
+_LAST_PLACE = 2.0**-_DOUBLE_BITS
+
+
+@inlined
+def _first_to_ring(row: Row, seen: Seen, numbers: Numbers) -> float:
+    # The first of independent exponential clocks with rates π rings with probability π/Σπ.
+    draw = np.float64(drawn(row, seen, numbers, 0) >> _UNUSED_BITS)
+    return -math.log((draw + 0.5) * _LAST_PLACE) / row[PRIORITY]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,21 +37,9 @@ class Lottery(Uniform):
 
     sentence = "Draw a task for each quantum, with a chance in proportion to its priority"
     source = "Waldspurger & Weihl, OSDI 1994"
-
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the running task until its quantum ends, then of the winner of a draw."""
-        # The first of independent exponential clocks with rates π rings with probability π/Σπ.
-        uniform = ((self.draws(table, 1)[0] >> _UNUSED_BITS) + 0.5) * 2.0**-_DOUBLE_BITS
-        rate = np.where(table.present, table.column(PRIORITY), 1)
-        winner = table.least(-np.log(uniform) / rate)
-        in_turn = table.value(QUANTUM_LEFT_MS, table.runner) > 0
-        return np.where(in_turn, table.runner, winner)
+    rule = Rule(score=_first_to_ring, keeps=in_turn, by_chance=True)
 
     @property
     def settles(self) -> bool:
         """No: every quantum is a new draw."""
         return False
-
-
-_DOUBLE_BITS = 53  # of a 64-bit draw, as many as a double can tell apart
-_UNUSED_BITS = np.uint64(64 - _DOUBLE_BITS)

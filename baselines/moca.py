@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from prema_gym.baselines.measures import wait_ratio
 from prema_gym.baselines.ordering import Ordering
-from prema_gym.baselines.table import Table
+from prema_gym.baselines.scoring import Numbers, Row, Rule, Seen, wait_ratio
+from prema_gym.compiled.jit import inlined
 from prema_gym.simulator.observation import PRIORITY
+
+
+@inlined
+def _lack(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return -(row[PRIORITY] + wait_ratio(row))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,10 +29,7 @@ class Moca(Ordering):
         "queue"
     )
     source = "Kim et al., HPCA 2023 (arXiv 2305.05843)"
-
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the highest score."""
-        return table.least(-(table.column(PRIORITY) + wait_ratio(table)))
+    rule = Rule(score=_lack)
 
     @property
     def settles(self) -> bool:

@@ -8,11 +8,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.baselines.ordering import Ordering
-from prema_gym.baselines.table import Table
+from prema_gym.baselines.scoring import Numbers, Row, Rule, Seen
 from prema_gym.checks import declared, positive, whole
-from prema_gym.simulator.observation import EXECUTED_MS, QUANTUM_LEFT_MS, SINCE_RUN_MS
+from prema_gym.compiled.jit import inlined
+from prema_gym.simulator.observation import EXECUTED_MS, QUANTUM_LEFT_MS, RUNNING, SINCE_RUN_MS
 
 _MOST_LEVELS = 32  # slices double: the 32nd would be 2^31 of the first, longer than any run
+_BOOST_MS, _FIRST_END = 0, 1  # of an ordering's numbers: the boost, then the work ending each level
+
+
+@inlined
+def _level(row: Row, seen: Seen, numbers: Numbers) -> float:
+    """Number of levels that a task has left behind."""
+    if row[SINCE_RUN_MS] >= numbers[_BOOST_MS]:  # never the running task, whose L is 0
+        return 0.0
+    level = 0
+    for end in range(_FIRST_END, numbers.shape[0]):
+        level += row[EXECUTED_MS] >= numbers[end]
+    return float(level)
+
+
+@inlined
+def _waiting_level(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return float(numbers.shape[0]) if row[RUNNING] > 0 else _level(row, seen, numbers)
+
+
+@inlined
+def _on_highest(row: Row, seen: Seen, numbers: Numbers) -> bool:
+    return row[RUNNING] == 0 and _level(row, seen, numbers) == seen.least
+
+
+@inlined
+def _latest_served(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return -row[SINCE_RUN_MS]
+
+
+@inlined
+def _stays(runner: Row, best: Row, seen: Seen, numbers: Numbers) -> bool:
+    return runner[QUANTUM_LEFT_MS] > 0 or _level(runner, seen, numbers) < seen.least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,20 +77,14 @@ class MultiLevelFeedback(Ordering):
         "`slice_ms`·2^level of work and counts as the top when unserved for `boost_ms`"
     )
     source = "Corbato et al., CTSS, 1962; Arpaci-Dusseau, Operating Systems, ch. 8 (Solaris)"
+    rule = Rule(score=_latest_served, among=_on_highest, measure=_waiting_level, keeps=_stays)
 
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the running task, or of the longest unserved on the highest level."""
-        since_run = table.column(SINCE_RUN_MS)
-        # Work at which each level but the lowest ends; in the table's precision, to compare equal.
-        ends = (self.slice_ms * (2.0 ** np.arange(1, self.levels) - 1)).astype(np.float32)
-        level = np.searchsorted(ends, table.column(EXECUTED_MS), side="right")
-        level[since_run >= np.float32(self.boost_ms)] = 0  # never the running task, whose L is 0
-        waiting = np.where(table.waiting, level, self.levels)
-        highest = waiting.min(axis=0)
-        next_in_line = table.least(-since_run, among=table.waiting & (waiting == highest))
-        own = np.take_along_axis(level, table.runner[np.newaxis], axis=0)[0]
-        in_turn = table.value(QUANTUM_LEFT_MS, table.runner) > 0
-        return np.where(table.busy & (in_turn | (own < highest)), table.runner, next_in_line)
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The boost, then the work at which each level but the lowest ends [ms]."""
+        ends = self.slice_ms * (2.0 ** np.arange(1, self.levels) - 1)
+        # In the table's precision, so that they compare equal.
+        return np.array([self.boost_ms, *ends]).astype(np.float32).astype(np.float64)
 
     @property
     def settles(self) -> bool:

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from prema_gym.baselines.measures import exact, hopeful, soonest, time_left
 from prema_gym.baselines.ordering import Ordering
-from prema_gym.baselines.table import Table
+from prema_gym.baselines.scoring import (
+    SAME_MS,
+    Numbers,
+    Row,
+    Rule,
+    Seen,
+    hopeful,
+    nothing,
+    time_left,
+)
+from prema_gym.compiled.jit import inlined
 from prema_gym.simulator.observation import PRIORITY, REMAINING_MS, SLACK_MS
+
+
+@inlined
+def _time_per_priority(row: Row, seen: Seen, numbers: Numbers) -> float:
+    # Slack >= 0 is R <= D. A late task's time counts only where every task is late.
+    time = time_left(row) if row[SLACK_MS] >= 0 else row[REMAINING_MS]
+    return time / row[PRIORITY] if hopeful(row, seen, numbers) else math.inf
+
+
+@inlined
+def _least_time(row: Row, seen: Seen, numbers: Numbers) -> bool:
+    return _time_per_priority(row, seen, numbers) <= seen.least + SAME_MS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +47,4 @@ class Planaria(Ordering):
         "of Planaria"
     )
     source = "Ghodrati et al., MICRO 2020"
-
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the highest score."""
-        # Slack >= 0 is R <= D. A late task's key counts only where every task is late.
-        time = np.where(table.column(SLACK_MS) >= 0, time_left(table), exact(table, REMAINING_MS))
-        priority = np.where(table.present, table.column(PRIORITY), 1)
-        return soonest(table, time / priority, among=hopeful(table))
+    rule = Rule(score=nothing, among=_least_time, measure=_time_per_priority)

@@ -8,15 +8,17 @@ made.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, ClassVar
+from enum import IntEnum
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.baselines.ordering import Ordering
+from prema_gym.baselines.scoring import Numbers
 from prema_gym.baselines.table import Table
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, check_mechanisms
@@ -29,7 +31,30 @@ Handed through by all but the few policies with a memory (``baselines/fair_share
 """
 
 
-class Policy(ABC):
+class Way(IntEnum):
+    """When an ordering's wish displaces the running task; the value is compiled code's."""
+
+    NEVER = 0
+    ALWAYS = 1
+    WEIGHED = 2  # or the running task is drained: Algorithm 3
+    BY_CHANCE = 3  # an action is drawn
+
+
+class Program(NamedTuple):
+    """A policy without a memory, as compiled code reads it (``baselines/choosing.py``)."""
+
+    rule: int  # number of the ordering's rule; NO_RULE: its wishes are given
+    way: int  # a Way
+    mechanism: int  # position of the mechanism that displaces, in the simulation's tuple
+    drain: int  # position of DRAIN, or NO_DRAIN
+    num_mechanisms: int
+    numbers: Numbers
+
+
+NO_RULE = NO_DRAIN = -1
+
+
+class Policy:
     """An ordering of tasks joined with a way to preempt.
 
     Attributes:
@@ -44,8 +69,12 @@ class Policy(ABC):
     """When and how it preempts: the second half of the rule's sentence."""
     natural: ClassVar[tuple[str, ...]] = DEFAULT_MECHANISMS
     """The mechanisms assumed when none are given."""
+    concurrent: ClassVar[bool] = True
+    """It may be called from several threads at once: what it remembers it hands back."""
     needs: ClassVar[tuple[str, ...]] = ()
-    """The mechanisms without which it cannot act."""
+    """The mechanisms without which it cannot act; the first is the one that displaces."""
+    way: ClassVar[Way]
+    """When it displaces the running task."""
 
     def __init__(
         self, name: str, ordering: Ordering, mechanisms: Sequence[str] | None = None
@@ -73,6 +102,11 @@ class Policy(ABC):
         self.rule = f"{ordering.sentence}; {self.sentence}."
         self.source = ordering.source
         self.parameters: dict[str, object] = asdict(ordering)
+
+    @property
+    def only_when_free(self) -> bool:
+        """Whether it lets a running task go on whatever it is shown: it need not be asked then."""
+        return self.way is Way.NEVER
 
     def __repr__(self) -> str:
         return f"<policy {self.name} ({', '.join(self.mechanisms)})>"
@@ -119,9 +153,33 @@ class Policy(ABC):
         """Actions int64 (envs,), and the state for the next call: by default as it came."""
         return self.actions(table), state
 
-    @abstractmethod
     def actions(self, table: Table) -> NDArray[np.int64]:
         """Legal actions, int64 (envs,)."""
+        from prema_gym.baselines.choosing import decide  # which knows every rule
+
+        ordering = self.ordering
+        return decide(self.program, table, None if ordering.rule else ordering.choose(table))
+
+    def displaced(self, table: Table, wishes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Legal actions, int64 (envs,), for running the slots ``wishes`` (envs,)."""
+        from prema_gym.baselines.choosing import decide
+
+        return decide(self.program, table, wishes)
+
+    @cached_property
+    def program(self) -> Program:
+        """The policy as compiled code reads it."""
+        from prema_gym.baselines.choosing import number_of
+
+        mechanisms = self.mechanisms
+        return Program(
+            rule=number_of(self.ordering),
+            way=int(self.way),
+            mechanism=self.index(self.needs[0]) if self.needs else 0,
+            drain=self.index("drain") if "drain" in mechanisms else NO_DRAIN,
+            num_mechanisms=len(mechanisms),
+            numbers=self.ordering.numbers,
+        )
 
     def index(self, mechanism: str) -> int:
         """Position of a mechanism in the simulation's tuple."""

@@ -10,24 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from prema_gym.baselines.ordering import Ordering
-from prema_gym.baselines.policy import Policy
-from prema_gym.baselines.table import Table
+from prema_gym.baselines.policy import Policy, Way
 from prema_gym.errors import ConfigError
-from prema_gym.simulator.observation import ESTIMATED_MS, REMAINING_MS
 
 
 class NonPreemptive(Policy):
     """np-: the ordering is asked only on a free machine."""
 
     sentence = "decide only when the machine is free"
-
-    def actions(self, table: Table) -> NDArray[np.int64]:
-        """The running slot, or the ordering's choice where none runs."""
-        return np.where(table.busy, table.runner, self.ordering.choose(table))
+    way = Way.NEVER
 
 
 class Static(Policy):
@@ -35,10 +27,7 @@ class Static(Policy):
 
     sentence = "checkpoint whichever task runs instead"
     needs = ("checkpoint",)
-
-    def actions(self, table: Table) -> NDArray[np.int64]:
-        """The ordering's choice, by CHECKPOINT."""
-        return displace(table, self.ordering.choose(table), self.index("checkpoint"))
+    way = Way.ALWAYS
 
 
 class Kill(Policy):
@@ -47,6 +36,7 @@ class Kill(Policy):
     sentence = "kill whichever task runs instead, so that it starts again"
     natural = ("kill",)
     needs = ("kill",)
+    way = Way.ALWAYS
 
     def __init__(
         self, name: str, ordering: Ordering, mechanisms: Sequence[str] | None = None
@@ -60,10 +50,6 @@ class Kill(Policy):
         if not ordering.settles:
             raise ConfigError(f"policy {name!r} would kill tasks again and again without end")
         super().__init__(name, ordering, mechanisms)
-
-    def actions(self, table: Table) -> NDArray[np.int64]:
-        """The ordering's choice, by KILL."""
-        return displace(table, self.ordering.choose(table), self.index("kill"))
 
 
 class Dynamic(Policy):
@@ -84,28 +70,4 @@ class Dynamic(Policy):
         "times estimated time, is larger for the newcomer (Algorithm 3)"
     )
     needs = ("checkpoint",)
-
-    def actions(self, table: Table) -> NDArray[np.int64]:
-        """The ordering's choice, by CHECKPOINT or DRAIN."""
-        candidate = self.ordering.choose(table)
-        drain = table.busy & (_weight(table, candidate) > _weight(table, table.runner))
-        if "drain" not in self.mechanisms:
-            stay_or_switch = np.where(drain, table.runner, candidate)
-            return displace(table, stay_or_switch, self.index("checkpoint"))
-        mechanism = np.where(drain, self.index("drain"), self.index("checkpoint"))
-        return displace(table, candidate, mechanism)
-
-
-def _weight(table: Table, slot: NDArray[np.int64]) -> NDArray[np.float64]:
-    """R·E (ms²) of one slot per table, (envs,); exact, as float32 · float32 fits float64."""
-    remaining = table.value(REMAINING_MS, slot).astype(np.float64)
-    return remaining * table.value(ESTIMATED_MS, slot)
-
-
-def displace(
-    table: Table, slot: NDArray[np.int64], mechanism: int | NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Action for running ``slot`` (envs,), by ``mechanism`` where another task runs now."""
-    displaces = table.busy & (slot != table.runner)
-    action: NDArray[np.int64] = slot + table.slots * mechanism * displaces
-    return action
+    way = Way.WEIGHED

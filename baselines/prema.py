@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.baselines.ordering import Ordering
-from prema_gym.baselines.table import Table
+from prema_gym.baselines.scoring import Numbers, Row, Rule, Seen
 from prema_gym.checks import Constraint, declared, list_of, one_of, positive, truth
-from prema_gym.simulator.observation import ESTIMATED_MS, ORDER, REMAINING_MS, TOKEN
+from prema_gym.compiled.jit import inlined
+from prema_gym.simulator.observation import ESTIMATED_MS, ORDER, REMAINING_MS, RUNNING, TOKEN
 
-# What "shortest" may be measured by, and the column that holds it.
-SHORTEST_BY = {"remaining": REMAINING_MS, "estimate": ESTIMATED_MS}
+SHORTEST_BY = ("remaining", "estimate")
+"""What "shortest" may be measured by."""
 
 
 def _rising(value: object) -> tuple[float, ...]:
@@ -30,6 +31,36 @@ def _rising(value: object) -> tuple[float, ...]:
 
 
 _LEVELS = Constraint("rising numbers above 0", _rising)
+
+# Of an ordering's numbers.
+_STRICT, _RUNNER_COMPETES, _BY_ESTIMATE, _FIRST_LEVEL = range(4)
+
+
+@inlined
+def _fewness(row: Row, seen: Seen, numbers: Numbers) -> float:
+    # Of all that are present: newcomers and the running task raise the bar as well.
+    return -row[TOKEN]
+
+
+@inlined
+def is_candidate(row: Row, seen: Seen, numbers: Numbers) -> bool:
+    """Whether a task has enough tokens."""
+    threshold = 0.0
+    for level in range(_FIRST_LEVEL, numbers.shape[0]):
+        if numbers[level] <= -seen.least:
+            threshold = numbers[level]
+    enough = row[TOKEN] > threshold or (numbers[_STRICT] == 0 and row[TOKEN] == threshold)
+    return enough and (numbers[_RUNNER_COMPETES] > 0 or row[RUNNING] == 0)
+
+
+@inlined
+def _arrival(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return row[ORDER]
+
+
+@inlined
+def _length(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return row[ESTIMATED_MS] if numbers[_BY_ESTIMATE] > 0 else row[REMAINING_MS]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,25 +81,11 @@ class TokenOrdering(Ordering):
     strict: bool = declared(False, truth(), help="a candidate must exceed the threshold")
     runner_is_candidate: bool = declared(True, truth(), help="the running task competes")
 
-    def candidates(self, table: Table) -> NDArray[np.bool_]:
-        """Slots whose task has enough tokens, bool (slots, envs).
-
-        Where nobody qualifies (possible only with one of the two flags changed) a free machine
-        considers every task, and a busy one none, so that the running task goes on.
-        """
-        token = table.column(TOKEN)
-        # In the table's own precision, so that a token equal to a level compares equal.
-        thresholds = np.array((0.0, *self.levels), dtype=np.float32)
-        # Over all that are present: newcomers and the running task raise the bar as well.
-        highest = np.where(table.present, token, np.float32(0)).max(axis=0)
-        threshold = thresholds[np.searchsorted(thresholds, highest, side="right") - 1]
-        enough = token > threshold if self.strict else token >= threshold
-        chosen: NDArray[np.bool_] = enough & (
-            table.present if self.runner_is_candidate else table.waiting
-        )
-        if self.strict or not self.runner_is_candidate:
-            chosen |= table.present & ~(table.busy | chosen.any(axis=0))
-        return chosen
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The flags, then the levels in the table's precision, so that tokens compare equal."""
+        levels = np.array(self.levels, np.float32)
+        return np.array([self.strict, self.runner_is_candidate, False, *levels], float)
 
     @property
     def settles(self) -> bool:
@@ -82,10 +99,7 @@ class Token(TokenOrdering):
 
     sentence = "Run the candidate (token at or above the threshold) that arrived first"
     source = "in the PREMA paper's comparison (Choi & Rhu, HPCA 2020, Algorithm 2 without lengths)"
-
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the candidate that arrived first."""
-        return table.least(table.column(ORDER), among=self.candidates(table))
+    rule = Rule(score=_arrival, among=is_candidate, measure=_fewness)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,8 +117,11 @@ class Prema(TokenOrdering):
 
     sentence = "Run the candidate (token at or above the threshold) with the least time remaining"
     source = "Choi & Rhu, HPCA 2020, Algorithm 2"
+    rule = Rule(score=_length, among=is_candidate, measure=_fewness)
 
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the shortest candidate."""
-        length = table.column(SHORTEST_BY[self.shortest_by])
-        return table.least(length, among=self.candidates(table))
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """As its parent's, with what the shortest is measured by."""
+        numbers = super().numbers
+        numbers[_BY_ESTIMATE] = self.shortest_by == "estimate"
+        return numbers

@@ -116,6 +116,17 @@ class PolicyInfo(NamedTuple):
     parameters: dict[str, object]  # defaults
 
 
+_WAYS = ("dynamic-", "static-", "kill-", "np-")
+"""Ways of preempting, the one first that the short name of an ordering stands for."""
+
+
+def meant_by(name: str) -> str:
+    """Return the policy that a name stands for which is none: ``PREMA``, ``sjf``; "" if none."""
+    plain = name.strip().lower().replace("_", "-")
+    ways = ("", *_WAYS)
+    return next((way + plain for way in ways if way + plain in POLICIES), "")
+
+
 def names() -> tuple[str, ...]:
     """Names of all policies, in the order of the listing."""
     return tuple(POLICIES)
@@ -152,7 +163,8 @@ def make(name: str, *, mechanisms: Sequence[str] | None = None, **parameters: ob
     if base in LEFT_OUT:
         raise ConfigError(f"there is no policy {base!r}: {LEFT_OUT[base]}")
     if base not in POLICIES:
-        raise UnknownNameError("policy", base, POLICIES, note="agents.load makes learned ones")
+        note = "agents.load makes learned ones"
+        raise UnknownNameError("policy", base, POLICIES, note=note, meant=meant_by(base))
     policy_class, ordering_class = POLICIES[base]
     where = f"policy {base!r}"
     given = dict(parameters)

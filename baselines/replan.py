@@ -19,7 +19,7 @@ import prema_gym.simulator.observation as col
 from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.plans import Job, Space, new_space, plan
 from prema_gym.baselines.policy import State
-from prema_gym.baselines.preemption import Static, displace
+from prema_gym.baselines.preemption import Static
 from prema_gym.baselines.table import Table
 from prema_gym.checks import declared, number, truth
 from prema_gym.compiled.jit import kernel
@@ -70,7 +70,7 @@ class Replan(Ordering):
         self, table: Table, state: State | None, episode_start: NDArray[np.bool_] | None
     ) -> tuple[NDArray[np.int64], State]:
         """Slots of the tasks to run, int64 (envs,), and the memory for the next call."""
-        tables = table.batch
+        tables = table.observation
         envs, slots = tables.shape[:2]
         shapes = ((envs, slots, _SLOT_FIELDS), (envs, _TABLE_FIELDS))
         if state is None:
@@ -109,7 +109,7 @@ class Planner(Static):
     ) -> tuple[NDArray[np.int64], State | None]:
         """Actions by CHECKPOINT, and the plans for the next call."""
         chosen, memory = self._replan.remember(table, state, episode_start)
-        return displace(table, chosen, self.index("checkpoint")), memory
+        return self.displaced(table, chosen), memory
 
 
 @kernel

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from prema_gym.baselines.measures import exact, wait_ratio
 from prema_gym.baselines.ordering import Ordering
-from prema_gym.baselines.table import Table
+from prema_gym.baselines.scoring import Numbers, Row, Rule, Seen, wait_ratio
 from prema_gym.checks import declared, truth
+from prema_gym.compiled.jit import inlined
 from prema_gym.simulator.observation import ESTIMATED_MS, PRIORITY, REMAINING_MS
+
+
+@inlined
+def _estimated(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return row[ESTIMATED_MS]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +27,13 @@ class ShortestProcessingTime(Ordering):
 
     sentence = "Run the task with the least estimated time as a whole"
     source = "textbook (P-SPT); WSPT with weight 1/E, which the ANTT bound is built on"
+    rule = Rule(score=_estimated)
 
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the least estimated time."""
-        return table.least(table.column(ESTIMATED_MS))
+
+@inlined
+def _remaining_again(row: Row, seen: Seen, numbers: Numbers) -> float:
+    # R = 0 in a task that is still there: it has executed E or more.
+    return row[REMAINING_MS] if row[REMAINING_MS] > 0 else row[ESTIMATED_MS]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +49,13 @@ class ShortestRemainingProcessingTime(Ordering):
         "for a task that outlives it"
     )
     source = "Schrage, Operations Research 16(3), 1968; textbook"
+    rule = Rule(score=_remaining_again)
 
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the least remaining time."""
-        remaining = table.column(REMAINING_MS)
-        # R = 0 in a task that is still there: it has executed E or more.
-        return table.least(np.where(remaining > 0, remaining, table.column(ESTIMATED_MS)))
+
+@inlined
+def _product(row: Row, seen: Seen, numbers: Numbers) -> float:
+    product = row[REMAINING_MS] * row[ESTIMATED_MS]
+    return product / row[PRIORITY] if numbers[0] > 0 else product
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,13 +72,13 @@ class LeastER(Ordering):
 
     sentence = "Run the task with the least E·R, estimated time times time remaining"
     source = "textbook (WSRPT with weight 1/E); the weighing of Algorithm 3 as an order"
+    rule = Rule(score=_product)
 
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the least E·R."""
-        product = exact(table, REMAINING_MS) * table.column(ESTIMATED_MS)
-        if not self.by_priority:
-            return table.least(product)
-        return table.least(product / np.where(table.present, table.column(PRIORITY), 1))
+
+@inlined
+def _lack(row: Row, seen: Seen, numbers: Numbers) -> float:
+    ratio = 1 + wait_ratio(row)
+    return -ratio * row[PRIORITY] if numbers[0] > 0 else -ratio
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,11 +96,7 @@ class HighestResponseRatioNext(Ordering):
 
     sentence = "Run the task with the highest response ratio, (waited + estimated) / estimated"
     source = "Brinch Hansen, IFIP Congress 1971; textbook"
-
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the highest response ratio."""
-        ratio = 1 + wait_ratio(table)
-        return table.least(-ratio * table.column(PRIORITY) if self.by_priority else -ratio)
+    rule = Rule(score=_lack)
 
     @property
     def settles(self) -> bool:

@@ -1,9 +1,9 @@
 """Which task scores best in each table of a batch, and who wins a tie?
 
-Every rule is written against :class:`Table`, which lays the observation out slots first: a column
-is an array (slots, envs), so that one NumPy operation treats a slot of every environment at once
-and a minimum over slots is a minimum over the first axis (about 20 times faster than over a last
-axis of 16). Nothing here loops over environments.
+A rule in NumPy is written against :class:`Table`, which lays the observation out slots first: a
+column is an array (slots, envs), so that one NumPy operation treats a slot of every environment at
+once and a minimum over slots is a minimum over the first axis (about 20 times faster than over a
+last axis of 16). Nothing here loops over environments.
 """
 
 from __future__ import annotations
@@ -24,19 +24,14 @@ class Table:
     """
 
     def __init__(self, observation: NDArray[np.float32]) -> None:
-        self._observation = observation
+        self.observation = observation
         self._columns = observation.transpose(2, 1, 0)
         self._envs = np.arange(observation.shape[0])
 
     @property
-    def batch(self) -> NDArray[np.float32]:
-        """The tables as they came, float32 (envs, slots, columns)."""
-        return self._observation
-
-    @property
     def slots(self) -> int:
         """Number of slots in each table."""
-        return int(self._observation.shape[1])
+        return int(self.observation.shape[1])
 
     def column(self, index: int) -> NDArray[np.float32]:
         """One column of every table as a fresh contiguous array (slots, envs)."""
@@ -45,7 +40,7 @@ class Table:
 
     def value(self, index: int, slot: NDArray[np.int64]) -> NDArray[np.float32]:
         """One column at one slot per table: ``slot`` (envs,) gives values (envs,)."""
-        values: NDArray[np.float32] = self._observation[self._envs, slot, index]
+        values: NDArray[np.float32] = self.observation[self._envs, slot, index]
         return values
 
     @cached_property

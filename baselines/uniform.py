@@ -8,21 +8,67 @@ the same table (a task's age has grown), so successive draws are as good as inde
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.baselines.ordering import Ordering
-from prema_gym.baselines.policy import Policy
-from prema_gym.baselines.table import Table
+from prema_gym.baselines.policy import Policy, Way
+from prema_gym.baselines.scoring import Numbers, Row, Rule, Seen
 from prema_gym.checks import declared, whole
+from prema_gym.compiled.jit import inlined
 from prema_gym.simulator.observation import AGE_MS, ORDER, REMAINING_MS, TOKEN
 
 # Order makes the rows of a table distinct, age separates moments, the others workloads.
 _HASHED = (ORDER, AGE_MS, REMAINING_MS, TOKEN)
+_NUM_HASHED = len(_HASHED)
 _LARGEST_SEED = 2**64 - 1  # the hash is 64 bits wide
+
+# The increment and the finaliser of the SplitMix64 generator (Steele, Lea & Flood, OOPSLA 2014).
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND = np.uint64(0x94D049BB133111EB)
+
+
+@inlined
+def _mix(x: np.uint64) -> np.uint64:
+    """Scramble 64 bits so that every input bit reaches every output bit."""
+    x = (x ^ (x >> np.uint64(30))) * _FIRST
+    x = (x ^ (x >> np.uint64(27))) * _SECOND
+    return x ^ (x >> np.uint64(31))
+
+
+@inlined
+def _word(numbers: Numbers, position: int) -> np.uint64:
+    """One of the words that a seed gives: weights of the hashed columns, then offsets."""
+    seed = (np.uint64(numbers[0]) << np.uint64(32)) | np.uint64(numbers[1])
+    return _mix(seed + _GOLDEN * np.uint64(position + 1))
+
+
+@inlined
+def row_hash(row: Row, numbers: Numbers) -> np.uint64:
+    """Hash a task's row, uint64; those of a table add up, so the slots' order does not matter."""
+    found = np.uint64(0)
+    for position in range(_NUM_HASHED):
+        bits = np.float32(row[_HASHED[position]]).view(np.uint32)
+        found += np.uint64(bits) * (_word(numbers, position) | np.uint64(1))
+    return found
+
+
+@inlined
+def drawn(row: Row, seen: Seen, numbers: Numbers, mechanism_index: int) -> np.uint64:
+    """The random number of an action, uint64 and never 0: the largest is taken.
+
+    It follows the task: it depends on the rows of the table, not on their places.
+    """
+    offset = _word(numbers, _NUM_HASHED + mechanism_index)
+    return _mix(row_hash(row, numbers) + seen.draw + offset) | np.uint64(1)
+
+
+@inlined
+def _smallness(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return -np.float64(drawn(row, seen, numbers, 0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,57 +83,16 @@ class Uniform(Ordering):
 
     sentence = "Take any legal action, all equally likely"
     source = "ours: the floor under every comparison"
+    rule = Rule(score=_smallness, by_chance=True)
 
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of a task drawn uniformly."""
-        slot: NDArray[np.int64] = self.draws(table, 1)[0].argmax(axis=0)
-        return slot
-
-    def draws(self, table: Table, num_mechanisms: int) -> NDArray[np.uint64]:
-        """A random number for every legal action, 0 for the others: (mechanisms, slots, envs).
-
-        A slot's number follows its task: it depends on the rows of the table, not on their places.
-        """
-        counter = np.arange(1, 1 + len(_HASHED) + num_mechanisms, dtype=np.uint64)
-        stream = _mix(np.uint64(self.seed) + _GOLDEN * counter)
-        weights, offsets = np.split(stream, [len(_HASHED)])
-        rows = np.zeros(table.present.shape, dtype=np.uint64)
-        for index, weight in zip(_HASHED, weights | np.uint64(1), strict=True):
-            rows += table.column(index).view(np.uint32).astype(np.uint64) * weight
-        whole = rows.sum(axis=0)  # a sum, so that the order of the slots does not matter
-        draws = _mix(rows + whole + offsets[:, np.newaxis, np.newaxis]) | np.uint64(1)
-        legal = np.broadcast_to(table.present, draws.shape).copy()
-        legal[1:] &= table.busy & ~table.running
-        return draws * legal
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """The seed in two halves, which a double holds exactly."""
+        return np.array([self.seed >> 32, self.seed & 0xFFFFFFFF], np.float64)
 
 
 class RandomPolicy(Policy):
     """random: uniform over the legal actions."""
 
     sentence = "every mechanism of the simulation takes part"
-
-    def __init__(
-        self, name: str, ordering: Uniform, mechanisms: Sequence[str] | None = None
-    ) -> None:
-        super().__init__(name, ordering, mechanisms)
-        self._uniform = ordering
-
-    def actions(self, table: Table) -> NDArray[np.int64]:
-        """One legal action per table."""
-        draws = self._uniform.draws(table, len(self.mechanisms))
-        mechanisms, slots, envs = draws.shape
-        action: NDArray[np.int64] = draws.reshape(mechanisms * slots, envs).argmax(axis=0)
-        return action
-
-
-# The increment and the finaliser of the SplitMix64 generator (Steele, Lea & Flood, OOPSLA 2014).
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
-
-
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scramble 64-bit words so that every input bit reaches every output bit."""
-    x = (x ^ (x >> np.uint64(30))) * _FIRST
-    x = (x ^ (x >> np.uint64(27))) * _SECOND
-    return x ^ (x >> np.uint64(31))
+    way = Way.BY_CHANCE

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from prema_gym.baselines.measures import Scores, exact
 from prema_gym.baselines.ordering import Ordering
-from prema_gym.baselines.table import Table
+from prema_gym.baselines.scoring import Numbers, Row, Rule, Seen
+from prema_gym.compiled.jit import inlined
 from prema_gym.simulator.observation import ESTIMATED_MS, PRIORITY, REMAINING_MS
+
+
+@inlined
+def _estimated_per_priority(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return row[ESTIMATED_MS] / row[PRIORITY]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +27,12 @@ class WeightedShortest(Ordering):
 
     sentence = "Run the task with the highest priority / estimated time"
     source = "Smith, Naval Research Logistics 3, 1956; textbook"
+    rule = Rule(score=_estimated_per_priority)
 
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the highest π/E."""
-        return table.least(_per_priority(table, ESTIMATED_MS))
+
+@inlined
+def _remaining_per_priority(row: Row, seen: Seen, numbers: Numbers) -> float:
+    return row[REMAINING_MS] / row[PRIORITY]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,13 +41,4 @@ class WeightedShortestRemaining(Ordering):
 
     sentence = "Run the task with the highest priority / time remaining"
     source = "textbook"
-
-    def choose(self, table: Table) -> NDArray[np.int64]:
-        """Slot of the highest π/R."""
-        return table.least(_per_priority(table, REMAINING_MS))
-
-
-def _per_priority(table: Table, column: int) -> Scores:
-    """A column divided by π; 0 in empty slots."""
-    scores: Scores = exact(table, column) / np.where(table.present, table.column(PRIORITY), 1)
-    return scores
+    rule = Rule(score=_remaining_per_priority)

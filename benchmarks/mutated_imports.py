@@ -2,9 +2,9 @@
 
     python -m benchmarks.mutated_imports [NUMBER [FIRST_SEED]]
 
-Reads NUMBER (10 000) files that ``tests.networks.mutated`` changes at random, each from its own
-seed. Stops at nothing, and lists what went wrong: another error than ours, a process that died, a
-file that took more than ten seconds or one gigabyte.
+Reads NUMBER (10 000) files, networks and traces, that ``tests.networks.mutated`` changes at random,
+each from its own seed. Stops at nothing, and lists what went wrong: another error than ours, a
+process that died, a file that took more than ten seconds or one gigabyte.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from prema_gym.errors import PremaError
-from prema_gym.networks import read_network
-from tests.networks.mutated import originals, write
+from tests.networks import mutated
 
 MOST_SECONDS = 10.0
 MOST_BYTES = 2**30
@@ -36,7 +35,7 @@ def read_one(seed: int, path: Path) -> tuple[str, float]:
     """What a mutated file came to, and how long it took [s]."""
     start = time.perf_counter()
     try:
-        read_network(path, lenient=bool(seed % 2)).network.macs()
+        mutated.read_one(path, seed)
         outcome = "read"
     except PremaError:
         outcome = "refused"
@@ -47,12 +46,12 @@ def read_one(seed: int, path: Path) -> tuple[str, float]:
 
 def read_chunk(first: int, number: int) -> list[tuple[int, str, float, int]]:
     """Seed, outcome, seconds, and the most memory so far [bytes] of a run of files."""
-    files = originals()
+    files = mutated.originals()
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(first, first + number):
             signal.alarm(MOST_WAIT)  # which ends the process
-            outcome, seconds = read_one(seed, write(seed, files, Path(folder)))
+            outcome, seconds = read_one(seed, mutated.write(seed, files, Path(folder)))
             memory = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             found.append((seed, outcome, seconds, memory))
     return found

@@ -36,19 +36,56 @@ class UnknownNameError(ConfigError):
     """A name (policy, network, scenario, field) that is not in the list of known names."""
 
     def __init__(
-        self, kind: str, given: str, allowed: Iterable[str], where: str = "", *, note: str = ""
+        self,
+        kind: str,
+        given: str,
+        allowed: Iterable[str],
+        where: str = "",
+        *,
+        note: str = "",
+        meant: str = "",
     ) -> None:
+        """Say what was given and what is known.
+
+        Args:
+            kind: What the names are of.
+            given: The name that is not known.
+            allowed: Those that are.
+            where: Where it was given.
+            note: What else to say.
+            meant: Which one is meant, where that is known better than by its letters.
+        """
         names = list(allowed)
-        near = difflib.get_close_matches(given, names, n=1)
+        near = [meant] if meant else difflib.get_close_matches(given, names, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         place = f" in {where}" if where else ""
         tail = f"; {note}" if note else ""
-        # Of many names the near ones say more than all of them.
-        known = "" if near and len(names) > _MOST_LISTED else f" (known: {', '.join(names)})"
+        # Of many names the near ones say more than all of them, and nobody reads all.
+        known = "" if len(names) > _MOST_LISTED else f" (known: {', '.join(names) or 'none'})"
+        if len(names) > _MOST_LISTED and not (near or note):
+            known = f" ({len(names)} are known, {', '.join(names[:_FEW])} among them)"
         super().__init__(f"unknown {kind} {given!r}{place}{hint}{known}{tail}")
 
 
-_MOST_LISTED = 20
+_MOST_LISTED, _FEW = 20, 5
+
+
+class UnknownArgumentError(UnknownNameError, TypeError):
+    """A keyword argument that nothing takes: what Python raises, in Python's words.
+
+    Libraries look for the words and for TypeError, and Gymnasium makes the error anew with a longer
+    message: so it is made from one string, by :func:`unknown_argument`.
+    """
+
+    def __init__(self, message: str) -> None:
+        PremaError.__init__(self, message)
+
+
+def unknown_argument(caller: str, given: str, known: Iterable[str]) -> UnknownArgumentError:
+    """Say that ``caller`` takes no argument ``given``, and which one may be meant."""
+    near = difflib.get_close_matches(given, names := list(known), n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else f" (known: {', '.join(names)})"
+    return UnknownArgumentError(f"{caller}() got an unexpected keyword argument {given!r}{hint}")
 
 
 class WorkloadError(PremaError, ValueError):

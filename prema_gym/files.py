@@ -79,9 +79,14 @@ def write_toml(path: str | os.PathLike[str], data: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: The file cannot be written; nothing is left behind.
     """
+    write_text(path, to_toml(data))
+
+
+def to_toml(data: Mapping[str, Any]) -> str:
+    """A mapping as the text of a TOML file."""
     import tomli_w
 
-    write_text(path, tomli_w.dumps(data))
+    return tomli_w.dumps(data)
 
 
 def read_json(path: str | os.PathLike[str], *, infinity: bool = False) -> Any:  # noqa: ANN401

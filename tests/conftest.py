@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from prema_gym.networks import registry
 from prema_gym.workloads import catalog
+
+# How long an example takes to draw says how busy the machine is, not what is wrong.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 Two parts, both plain Python on integers:
 
 - ``network_tiles`` lists the tiles of a network one by one, by the timing rules of
-  ``docs/fidelity.md`` (a tile costs the larger of its compute and its memory time).
+  ``docs/simulator.md`` (a tile costs the larger of computing and what memory moves meanwhile).
 - ``ReferenceSimulator`` plays tasks made of such lists by the contract in ``docs/simulator.md``.
 
 Nothing here is shared with the engine or with the segment arithmetic of ``prema_gym.hardware``:
@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -31,6 +32,8 @@ CHECKPOINT, KILL, DRAIN = "checkpoint", "kill", "drain"
 
 class Machine(Protocol):
     """The fields of ``NPUConfig`` that are read here; read, so that it may be frozen."""
+
+    def __hash__(self) -> int: ...
 
     @property
     def array_rows(self) -> int: ...
@@ -49,6 +52,9 @@ class Machine(Protocol):
 
     @property
     def ubuf_bytes(self) -> int: ...
+
+    @property
+    def wbuf_bytes(self) -> int: ...
 
     @property
     def dram_bytes(self) -> int: ...
@@ -70,6 +76,9 @@ class Machine(Protocol):
 
     @property
     def accumulator_bytes(self) -> int: ...
+
+    @property
+    def weight_preload(self) -> str: ...
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -103,10 +112,14 @@ def pieces(total: int, size: int) -> list[int]:
 class Tile:
     """One GEMM_OP or VECTOR_OP."""
 
-    cycles: int
     load_bytes: int  # weights and inputs it brings in
+    compute: int = 0  # of the vector unit
+    rows: int = 0  # streamed through the array, if it is a GEMM_OP
+    refill: int = 0  # of the array, at a restore before it
+    kept_bytes: int = 0  # operands already on chip that it or a later tile uses
     output_bytes: int = 0  # of the output tile it finishes, if it does
     partial_bytes: int = 0  # partial sums it leaves in the accumulator
+    cycles: int = 0  # as it stands among its layer's tiles: see `layer_tiles`
     starts_layer: bool = False
     ends_layer: bool = False
     # Of the whole layer it belongs to, as a scheduler counts layers: see `phase_tiles`.
@@ -121,36 +134,154 @@ def tile_rows(machine: Machine) -> int:
 
 
 def gemm_tiles(machine: Machine, work: Gemm) -> Iterable[Tile]:
-    """The tiles of all ``count`` products (N outermost, then M, then K) without any first load."""
-    width = machine.element_bytes
-    depth, columns = machine.array_rows, machine.array_cols
-    rows = tile_rows(machine)
+    """The tiles of all ``count`` products."""
     for _ in range(work.count):
-        for n in pieces(work.n, columns):
-            for m in pieces(work.m, rows):
-                k_pieces = pieces(work.k, depth)
-                for position, k in enumerate(k_pieces):
-                    last = position == len(k_pieces) - 1
-                    load = (k * n + m * k) * width
-                    store = m * n * width if last else 0
-                    compute = 2 * depth + columns + m - 2
-                    memory = stream_cycles(machine, load + store, machine.dram_bytes_per_s)
-                    yield Tile(
-                        cycles=max(compute, memory),
-                        load_bytes=load,
-                        output_bytes=store,
-                        partial_bytes=0 if last else m * n * machine.accumulator_bytes,
+        yield from quickest_tiles(machine, work)
+
+
+@lru_cache(maxsize=1024)
+def quickest_tiles(machine: Machine, work: Gemm) -> list[Tile]:
+    """The tiles of one product in the order that is quickest when alone.
+
+    Of equally quick ones the order that loads least, then the one with the highest M tiles, then
+    with the smallest blocks.
+    """
+    assert ceil_div(work.m, tile_rows(machine)) <= 1024, "beyond what is written out here"
+    best: tuple[int, int, list[Tile]] | None = None
+    for rows in heights(machine, work):
+        for block in blocks_of(machine, work):
+            tiles = product_tiles(machine, work, rows, block)
+            cycles = sum(tile.cycles for tile in in_pipeline(machine, tiles))
+            loaded = sum(tile.load_bytes for tile in tiles)
+            if best is None or (cycles, loaded) < best[:2]:
+                best = cycles, loaded, tiles
+    assert best is not None
+    return best[2]
+
+
+def tile_bytes_of_a_row(machine: Machine, work: Gemm) -> int:
+    """Inputs and outputs of two tiles, one row high."""
+    depth, columns = min(machine.array_rows, work.k), min(machine.array_cols, work.n)
+    return 2 * (depth + columns) * machine.element_bytes
+
+
+def streamed(work: Gemm) -> int:
+    """Different input elements of one product."""
+    return work.m * work.k if work.input_elements is None else work.input_elements
+
+
+def heights(machine: Machine, work: Gemm) -> list[int]:
+    """Rows of an M tile: as many as can be, or so many that their inputs have room to stay."""
+    high = min(tile_rows(machine), work.m)
+    inputs = streamed(work) * machine.element_bytes
+    low, beyond = 0, high  # the most rows with inputs and tiles within UBUF, by bisection
+    while low < beyond:
+        rows = (low + beyond + 1) // 2
+        needed = rows * inputs + rows * work.m * tile_bytes_of_a_row(machine, work)
+        if needed <= machine.ubuf_bytes * work.m:
+            low = rows
+        else:
+            beyond = rows - 1
+    fitting = low
+    if machine.array_rows <= fitting < high and ceil_div(work.m, fitting) <= 1024:
+        return [high, ceil_div(work.m, ceil_div(work.m, fitting))]
+    return [high]
+
+
+def weights_room(machine: Machine, work: Gemm) -> int:
+    """What two weight tiles leave free in WBUF."""
+    tile = min(machine.array_rows, work.k) * min(machine.array_cols, work.n)
+    return machine.wbuf_bytes - 2 * tile * machine.element_bytes
+
+
+def blocks_of(machine: Machine, work: Gemm) -> list[int]:
+    """N tiles of a block: one, as many as WBUF has room for, all."""
+    n_tiles = ceil_div(work.n, machine.array_cols)
+    column = work.k * machine.array_cols * machine.element_bytes
+    fitting = min(n_tiles, max(1, weights_room(machine, work) // column))
+    return sorted({1, fitting, n_tiles})
+
+
+@dataclass(eq=False)
+class Part:
+    """Some elements of an operand: a weight tile, or an M tile's share for one K tile."""
+
+    num_bytes: int
+
+
+def product_tiles(machine: Machine, work: Gemm, rows: int, block: int) -> list[Tile]:
+    """One product: blocks of N tiles, M tiles, N tiles of a block, K tiles with a ragged one first.
+
+    Weights stay over a block and inputs over an M tile's N tiles, or for good, where the largest
+    such set has room.
+    """
+    width = machine.element_bytes
+    depth = machine.array_rows
+    k_tiles = ceil_div(work.k, depth)
+    depths = [work.k - (k_tiles - 1) * depth] + [depth] * (k_tiles - 1)
+    columns, bands = pieces(work.n, machine.array_cols), pieces(work.m, rows)
+    unread = streamed(work)
+    inputs: list[list[Part]] = []
+    for _ in bands:
+        band = streamed(work) * bands[0] // work.m if len(inputs) < len(bands) - 1 else unread
+        unread -= band
+        full = band * depth // work.k if k_tiles > 1 else 0
+        inputs.append([Part((band - (k_tiles - 1) * full) * width)])
+        inputs[-1] += [Part(full * width) for _ in depths[1:]]
+    weights = [[Part(k * n * width) for k in depths] for n in columns]
+
+    room = machine.ubuf_bytes - rows * tile_bytes_of_a_row(machine, work)
+    blocks = [
+        range(start, min(start + block, len(columns))) for start in range(0, len(columns), block)
+    ]
+    weights_stay = total(weights[n] for n in blocks[0]) <= weights_room(machine, work)
+    all_stay = total(inputs) <= room
+    band_stays = max(total([band]) for band in inputs) <= room
+
+    tiles: list[Tile] = []
+    resident: dict[Part, None] = {}  # in the order they came
+    for columns_of_block in blocks:
+        for row, m in enumerate(bands):
+            for column in columns_of_block:
+                rows_to_come = len(bands) - 1 - row
+                columns_to_come = (len(columns) if all_stay else columns_of_block.stop) - 1 - column
+                for position in range(k_tiles):
+                    weight, share = weights[column][position], inputs[row][position]
+                    kept = sum(part.num_bytes for part in resident)
+                    load = sum(part.num_bytes for part in (weight, share) if part not in resident)
+                    resident |= {weight: None, share: None}
+                    if rows_to_come == 0 or not weights_stay:
+                        del resident[weight]
+                    if columns_to_come == 0 or not (all_stay or band_stays):
+                        del resident[share]
+                    results = m * columns[column]
+                    last = position == k_tiles - 1
+                    tiles.append(
+                        Tile(
+                            rows=m,
+                            load_bytes=load,
+                            kept_bytes=kept,
+                            output_bytes=results * width if last else 0,
+                            partial_bytes=0 if last else results * machine.accumulator_bytes,
+                        )
                     )
+    assert not resident
+    return tiles
+
+
+def total(parts: Iterable[Iterable[Part]]) -> int:
+    """Bytes of all of them."""
+    return sum(part.num_bytes for row in parts for part in row)
 
 
 def vector_tiles(machine: Machine, work: VectorWork) -> Iterable[Tile]:
-    """The tiles of all ``count`` repetitions, without any first load.
+    """The tiles of all ``count`` repetitions.
 
-    A full VECTOR_OP makes as many elements as a full GEMM_OP drains. Every tile but the last reads
+    A full VECTOR_OP makes as many elements as a weight tile has. Every tile but the last reads
     the whole-element part of its proportional share of the inputs, the last one the rest.
     """
     width = machine.element_bytes
-    full = tile_rows(machine) * machine.array_cols
+    full = machine.array_rows * machine.array_cols
     for _ in range(work.count):
         unread = work.input_elements
         sizes = pieces(work.elements, full)
@@ -158,10 +289,8 @@ def vector_tiles(machine: Machine, work: VectorWork) -> Iterable[Tile]:
             last = position == len(sizes) - 1
             inputs = unread if last else work.input_elements * full // work.elements
             unread -= inputs
-            steps = ceil_div(elements, machine.vector_lanes)
-            memory = stream_cycles(machine, (inputs + elements) * width, machine.dram_bytes_per_s)
             yield Tile(
-                cycles=max(steps * work.ops_per_element, memory),
+                compute=ceil_div(elements, machine.vector_lanes) * work.ops_per_element,
                 load_bytes=inputs * width,
                 output_bytes=elements * width,
             )
@@ -212,29 +341,53 @@ def phase_tiles(
 
 
 def layer_tiles(machine: Machine, works: Iterable[Gemm | VectorWork]) -> list[Tile]:
-    """The tiles of one layer; its first one also waits for its own load, which nothing hides."""
+    """The tiles of one layer with their times.
+
+    While a tile computes, memory loads the next one's data and stores the last one's output.
+    Nothing hides the layer's first load and its last store.
+    """
     tiles: list[Tile] = []
     for work in works:
         if isinstance(work, Gemm):
             tiles += gemm_tiles(machine, work)
         else:
             tiles += vector_tiles(machine, work)
-    marked = []
+
+    return in_pipeline(machine, tiles)
+
+
+def in_pipeline(machine: Machine, tiles: Sequence[Tile]) -> list[Tile]:
+    """Tiles of a layer with their times."""
+
+    def stream(num_bytes: int) -> int:
+        return stream_cycles(machine, num_bytes, machine.dram_bytes_per_s)
+
+    timed = []
     for position, tile in enumerate(tiles):
         first, last = position == 0, position == len(tiles) - 1
-        load = stream_cycles(machine, tile.load_bytes, machine.dram_bytes_per_s)
-        lead = machine.dram_latency_cycles + load if first else 0
-        marked.append(
-            Tile(
-                cycles=lead + tile.cycles,
-                load_bytes=tile.load_bytes,
-                output_bytes=tile.output_bytes,
-                partial_bytes=tile.partial_bytes,
-                starts_layer=first,
-                ends_layer=last,
-            )
+        beside = 0 if first else tiles[position - 1].output_bytes
+        beside += 0 if last else tiles[position + 1].load_bytes
+        after_gemm = not first and tiles[position - 1].rows > 0
+        before_gemm = not last and tiles[position + 1].rows > 0
+        refill = 0
+        compute = tile.compute
+        if tile.rows:
+            fill = 2 * machine.array_rows + machine.array_cols - 2
+            if machine.weight_preload == "exposed":
+                compute = fill + tile.rows
+            else:  # once for products in a row, whose weights follow each other into the array
+                compute = max(tile.rows, machine.array_rows) if before_gemm else tile.rows
+                compute += 0 if after_gemm else fill
+                refill = fill if after_gemm else 0
+        cycles = max(compute, stream(beside))
+        if first:
+            cycles += machine.dram_latency_cycles + stream(tile.load_bytes)
+        if last:
+            cycles += stream(tile.output_bytes)
+        timed.append(
+            replace(tile, cycles=cycles, refill=refill, starts_layer=first, ends_layer=last)
         )
-    return marked
+    return timed
 
 
 @dataclass
@@ -245,7 +398,7 @@ class Cursor:
     index: int = 0  # tiles finished; the one under way, or the next
     into: int = 0  # cycles of it already done
     done: int = 0  # cycles done in all
-    finished_bytes: int = 0  # output tiles of this layer finished so far
+    unstored_bytes: int = 0  # of the output tile that the last tile finished
     partial_bytes: int = 0
 
     def advance(self, cycles: int) -> None:
@@ -258,11 +411,8 @@ class Cursor:
             if self.into == tile.cycles:
                 self.index += 1
                 self.into = 0
-                self.finished_bytes += tile.output_bytes
-                self.partial_bytes = tile.partial_bytes
-                if tile.ends_layer:
-                    self.finished_bytes = 0
-                    self.partial_bytes = 0
+                self.unstored_bytes = 0 if tile.ends_layer else tile.output_bytes
+                self.partial_bytes = 0 if tile.ends_layer else tile.partial_bytes
 
     def cycles_to_boundary(self) -> int:
         return self.tiles[self.index].cycles - self.into if self.into else 0
@@ -277,8 +427,8 @@ class Cursor:
     def at_end(self) -> bool:
         return self.index == len(self.tiles)
 
-    def context_bytes(self, machine: Machine) -> int:
-        return min(machine.ubuf_bytes, self.finished_bytes) + self.partial_bytes
+    def context_bytes(self) -> int:
+        return self.unstored_bytes + self.partial_bytes
 
     def next_layer(self, estimate: str, calibration: float) -> int:
         """What the scheduler is shown of the layer of the next tile; 0 at the end."""
@@ -290,7 +440,11 @@ class Cursor:
     def reload_bytes(self) -> int:
         if self.at_end or self.tiles[self.index].starts_layer:
             return 0
-        return self.tiles[self.index].load_bytes
+        tile = self.tiles[self.index]
+        return tile.kept_bytes + tile.load_bytes
+
+    def refill_cycles(self) -> int:
+        return 0 if self.at_end else self.tiles[self.index].refill
 
 
 def shown(estimate: str, true: int, expected: int, calibration: float) -> int:
@@ -336,6 +490,7 @@ class TaskState:
     saved_in: str | None = None  # "npu" or "host": where its context lies
     first_run: int | None = None
     completion: int | None = None
+    gone: str | None = None  # "dropped" or "rejected": it never completes
     killed: int = 0
     dispatches: int = 0
     checkpoints: int = 0
@@ -414,10 +569,14 @@ class ReferenceSimulator:
         token_wait: str = "since_wakeup",
         sticky_drain: bool = False,
         estimate: str = "algorithm1",
+        only_when_free: bool = False,
         max_decisions: int | None = None,
         horizon_cycles: int | None = None,
+        drop: str = "never",
+        queue_limit: int | None = None,
     ) -> None:
         self.config = config
+        self.only_when_free = only_when_free
         self.mechanisms = tuple(mechanisms)
         self.quantum_cycles = quantum_cycles
         self.token_wait = token_wait
@@ -425,6 +584,8 @@ class ReferenceSimulator:
         self.estimate = estimate
         self.max_decisions = max_decisions
         self.horizon_cycles = horizon_cycles
+        self.drop = drop
+        self.queue_limit = queue_limit
         in_order = sorted(tasks, key=lambda spec: spec.arrival)  # stable: equal arrivals by index
         self.tasks = [
             TaskState(
@@ -523,15 +684,43 @@ class ReferenceSimulator:
         """Put everything that has arrived by now in the queue; return how many."""
         count = 0
         while self.to_come and self.to_come[0].spec.arrival <= self.now:
-            self.queue.append(self.to_come.pop(0))
+            newcomer = self.to_come.pop(0)
+            others = len(self._present()) + len(self.queue)
+            if self.queue_limit is not None and others > self.queue_limit:
+                newcomer.gone = "rejected"
+            else:
+                self.queue.append(newcomer)
             count += 1
         return count
+
+    def _is_past_saving(self, task: TaskState) -> bool:
+        """Whether a task that waits now is to leave unserved."""
+        if self.drop == "late":
+            return task.spec.deadline < self.now
+        return self.drop == "hopeless" and task.spec.deadline < self.now + task.remaining
+
+    def _drop_waiting(self) -> None:
+        """Let those in the table leave that are past saving, with the contexts they had saved."""
+        for slot, task in enumerate(self.table):
+            if task is None or task is self.running or not self._is_past_saving(task):
+                continue
+            task.gone = "dropped"
+            self.table[slot] = None
+            if task.saved_in == "npu":
+                self.dram_used -= task.cursor.context_bytes()
+            if task is self.drain_for:
+                self.drain_for = None
 
     def _wake_up(self, policy: Policy) -> bool:
         """One wake-up; True if its decision led to a switch during which something happened."""
         self.counters.wakeups += 1
+        self._drop_waiting()
         while self.queue and None in self.table:
-            self.table[self.table.index(None)] = self.queue.pop(0)
+            newcomer = self.queue.pop(0)
+            if self._is_past_saving(newcomer):
+                newcomer.gone = "dropped"
+            else:
+                self.table[self.table.index(None)] = newcomer
         for task in self._present():
             if task is not self.running:
                 self._update_token(task)
@@ -542,6 +731,8 @@ class ReferenceSimulator:
             target, self.drain_for = self.drain_for, None
             return self._switch(target, None)
 
+        if self.only_when_free and self.running is not None:
+            return False
         mask = self._mask()
         legal = [action for action, allowed in enumerate(mask) if allowed]
         if not legal:
@@ -646,7 +837,7 @@ class ReferenceSimulator:
         return self._host(context_bytes)
 
     def _save(self, task: TaskState) -> None:
-        context = task.cursor.context_bytes(self.config)
+        context = task.cursor.context_bytes()
         cycles = self._leave_cycles() + self._save_cycles(context)
         task.saved_in = self._place(context)
         if task.saved_in == "npu":
@@ -661,16 +852,16 @@ class ReferenceSimulator:
         return round(self.config.switch_latency_us * self.config.clock_hz / 1_000_000)
 
     def _restore_cycles(self, task: TaskState) -> int:
-        context = task.cursor.context_bytes(self.config)
+        context = task.cursor.context_bytes()
         reload_bytes = task.cursor.reload_bytes()
         if task.saved_in == "host":
-            return self._host(context) + self._dram(reload_bytes)
-        return self._dram(context + reload_bytes)
+            return self._host(context) + self._dram(reload_bytes) + task.cursor.refill_cycles()
+        return self._dram(context + reload_bytes) + task.cursor.refill_cycles()
 
     def _restore(self, task: TaskState) -> None:
         cycles = self._restore_cycles(task)
         if task.saved_in == "npu":
-            self.dram_used -= task.cursor.context_bytes(self.config)
+            self.dram_used -= task.cursor.context_bytes()
         task.saved_in = None
         task.restore_cycles += cycles
         self._spend("restore", task, cycles)
@@ -724,7 +915,7 @@ class ReferenceSimulator:
     def _row(self, task: TaskState) -> dict[str, float]:
         running = task is self.running
         stop = task.cursor.at_boundary() if running else task.cursor
-        context = stop.context_bytes(self.config)
+        context = stop.context_bytes()
         cycles_to_free = task.cursor.cycles_to_boundary() + self._save_cycles(context)
         if not stop.at_end:
             cycles_to_free += self._leave_cycles()

@@ -59,7 +59,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("build")
     tree, out = folder / "tree", folder / "out"
     ignore = shutil.ignore_patterns("__pycache__")
-    for name in (*FOLDERS, "tests", "docs", "benchmarks"):
+    for name in (*FOLDERS, "tests", "docs", "benchmarks", "examples"):
         shutil.copytree(ROOT / name, tree / name, ignore=ignore)
     for name in ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "train.py"):
         shutil.copy(ROOT / name, tree / name)
@@ -165,7 +165,7 @@ def test_no_file_imports_a_short_name() -> None:
     wrong = re.compile(rf"^\s*(?:from|import) (?:{'|'.join(OTHERS)})\b", re.M)
     sources = [
         *ROOT.glob("*.py"), *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"),
-        *(file for name in (*FOLDERS, "tests", "docs", "benchmarks")
+        *(file for name in (*FOLDERS, "tests", "docs", "benchmarks", "examples")
           for file in (ROOT / name).rglob("*.py")),
     ]  # fmt: skip
     assert [str(file) for file in sources if wrong.search(file.read_text())] == []

@@ -33,10 +33,12 @@ class LearnedPolicy:
         source: How it came to be.
         about: What its file says of it: steps, seed, digest, …
         parameters: Value of each parameter by name: none, all is in the weights.
+        concurrent: It may be called from several threads at once.
         test_seeds: Seeds of workloads that no policy was trained or selected on.
     """
 
     test_seeds = seeds.TEST
+    concurrent = True
 
     def __init__(self, name: str, weights: Weights, about: Mapping[str, Any]) -> None:
         """Take a network.

@@ -1,7 +1,7 @@
 """How does a model saved by Stable-Baselines3 take part? Behind ``predict``, masked in every case.
 
-MaskablePPO takes a mask itself. PPO, A2C and DQN do not: their preferences are read and the best
-legal action is taken, so that no evaluation ever plays an illegal one.
+Its preferences are read (``sb3_preferences.py``) and the best legal action is taken, so that no
+evaluation ever plays an illegal one, whatever algorithm trained it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.policies import BasePolicy
 from stable_baselines3.common.save_util import load_from_zip_file
+from stable_baselines3.common.vec_env import VecNormalize
 
 from prema_gym.agents import seeds
-from prema_gym.agents.algorithms import ALGORITHMS
 from prema_gym.agents.policies.learned import TRAINED_MECHANISMS, LearnedPolicy
+from prema_gym.agents.policies.normalised import statistics_beside
 from prema_gym.agents.policies.old_names import moved_objects
+from prema_gym.agents.policies.sb3_preferences import family_of
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.observation import NUM_COLUMNS
 
@@ -34,29 +36,40 @@ class SB3Policy:
         rule: What it does, in one sentence.
         source: Where it comes from.
         slots: Rows of the tables it was trained with, and needs.
-        model: The model.
+        policy: The model's policy.
+        statistics: By which its tables were normalised in training; None: they were not.
         parameters: Value of each parameter by name: none, all is in the weights.
         test_seeds: Seeds of workloads that no policy was trained or selected on.
     """
 
     test_seeds = seeds.TEST
 
-    def __init__(self, name: str, model: BaseAlgorithm, about: Mapping[str, Any]) -> None:
-        """Take a model.
+    def __init__(
+        self,
+        name: str,
+        policy: BasePolicy,
+        about: Mapping[str, Any],
+        statistics: VecNormalize | None = None,
+    ) -> None:
+        """Take a model's policy.
 
         Args:
             name: See the class.
-            model: See the class.
+            policy: See the class.
             about: Plain data with ``mechanisms``.
+            statistics: See the class.
         """
         self.name = name
-        self.model = model
+        self.policy = policy
+        self.statistics = statistics
+        family = family_of(type(policy))
+        self._prefer = family.preferences
         self.about = dict(about)
         self.mechanisms: tuple[str, ...] = tuple(about["mechanisms"])
-        shape = model.observation_space.shape
+        shape = policy.observation_space.shape
         assert shape is not None, "load_zip checks it"
         self.slots = int(shape[0])
-        self.rule = f"Do what a {type(model).__name__} model prefers among the legal actions."
+        self.rule = f"Do what a model of {family.title} prefers among the legal actions."
         self.source = str(about.get("source", "a Stable-Baselines3 file"))
         self.parameters: dict[str, object] = {}
 
@@ -75,8 +88,8 @@ class SB3Policy:
 
         Args:
             observation: Table float32 (slots, columns), or a batch (envs, slots, columns).
-            state: Returned as it is.
-            episode_start: Ignored.
+            state: What it remembers (RecurrentPPO), as it returned it; None at first.
+            episode_start: Where an episode begins, bool (envs,): nothing is remembered there.
             deterministic: Ignored: always the preferred action.
             action_masks: Legal actions, bool (actions,) or (envs, actions). Required.
 
@@ -94,20 +107,21 @@ class SB3Policy:
         if action_masks is None:
             raise ConfigError(f"{self.name} needs action_masks to choose legal actions")
         legal = torch.as_tensor(np.asarray(action_masks, dtype=bool).reshape(len(batch), -1))
+        if self.statistics is not None:
+            batch = np.asarray(self.statistics.normalize_obs(batch), np.float32)
+        starts = np.zeros(len(batch)) if episode_start is None else np.atleast_1d(episode_start)
+        device = self.policy.device
+        self.policy.set_training_mode(False)
         with torch.no_grad():
-            preferences = self._preferences(torch.as_tensor(batch).to(self.model.device)).cpu()
-        preferences[~legal] = -torch.inf
+            preferences, state = self._prefer(
+                self.policy,
+                torch.as_tensor(batch).to(device),
+                state,
+                torch.as_tensor(starts, dtype=torch.float32, device=device),
+            )
+        preferences = preferences.cpu().masked_fill(~legal, -torch.inf)
         actions = preferences.argmax(dim=-1).numpy().astype(np.int64)
         return (actions.squeeze(axis=0) if single else actions), state
-
-    def _preferences(self, tables: torch.Tensor) -> torch.Tensor:
-        policy: Any = self.model.policy
-        policy.set_training_mode(False)
-        if hasattr(policy, "q_net"):
-            values: torch.Tensor = policy.q_net(tables)
-            return values.clone()
-        logits: torch.Tensor = policy.get_distribution(tables).distribution.logits
-        return logits.clone()
 
 
 def load_zip(path: Path, name: str) -> LearnedPolicy | SB3Policy:
@@ -116,17 +130,18 @@ def load_zip(path: Path, name: str) -> LearnedPolicy | SB3Policy:
     SB3 files hold pickled objects: load only what you trust.
 
     Raises:
-        ConfigError: It is damaged, missing, of another kind, or for another table.
+        ConfigError: It is damaged, missing, of another kind, or for another table; or it was
+            trained on normalised tables, and the statistics are not beside it.
     """
     if not zipfile.is_zipfile(path):
         why = "is damaged or not a Stable-Baselines3 file" if path.exists() else "does not exist"
         raise ConfigError(f"{path} {why}")
-    model = _load(path)
+    policy, data = _load(path)
     about = {
         "mechanisms": TRAINED_MECHANISMS,
-        "source": f"{path.name}, {model.num_timesteps} steps",
+        "source": f"{path.name}, {data.get('num_timesteps')} steps",
     }
-    space, actions = model.observation_space, getattr(model.action_space, "n", None)
+    space, actions = policy.observation_space, getattr(policy.action_space, "n", None)
     if space.shape is None or len(space.shape) != 2 or space.shape[1] != NUM_COLUMNS:
         raise ConfigError(f"{path} was trained on observations of shape {space.shape}, not tables")
     if actions != space.shape[0]:
@@ -134,30 +149,34 @@ def load_zip(path: Path, name: str) -> LearnedPolicy | SB3Policy:
             f"{path} has {actions} actions for {space.shape[0]} slots: only models for one "
             "mechanism (checkpoint) can be loaded"
         )
-    scorer = getattr(model.policy, "scorer", None)
+    statistics = statistics_beside(path, data)
+    scorer = getattr(policy, "scorer", None)
     if scorer is None:
-        return SB3Policy(name, model, about)
+        return SB3Policy(name, policy, about, statistics)
+    if statistics is not None:
+        raise ConfigError(
+            f"{path}: our network scales tables itself; train it without VecNormalize"
+        )
     return LearnedPolicy(name, scorer.weights, about)
 
 
-def _load(path: Path) -> BaseAlgorithm:
+def _load(path: Path) -> tuple[BasePolicy, Mapping[str, Any]]:
+    """The policy alone, and what the file holds beside weights: no algorithm is needed to play."""
     try:
         moved = moved_objects(path)
-        data, _, _ = load_from_zip_file(path, device="cpu", custom_objects=moved)
-        return _kind(data or {}).load(path, device="cpu", custom_objects=moved)
+        data, weights, _ = load_from_zip_file(path, device="cpu", custom_objects=moved)
+        assert data is not None, "it holds weights alone"
+        kind, spaces = data["policy_class"], (data["observation_space"], data["action_space"])
+        sizes = {key: one for key, one in data["policy_kwargs"].items() if key != "device"}
+        family_of(kind)
+        policy: BasePolicy = kind(*spaces, lambda _: 0.0, **sizes)
+        policy.load_state_dict(dict(weights["policy"]))
+        return policy, data
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
     except Exception as error:  # whatever zipfile, pickle, torch or SB3 make of a foreign file
         reason = (str(error) or "no reason given").splitlines()[0]
         raise ConfigError(
             f"{path} is damaged or not a model that can be loaded (a .zip that Stable-Baselines3 "
             f"saved): {type(error).__name__}: {reason}"
         ) from None
-
-
-def _kind(data: Mapping[str, Any]) -> type[BaseAlgorithm]:
-    """Which algorithm saved this: SB3 does not say, but its policy's class and settings do."""
-    for algorithm in ALGORITHMS.values():
-        if algorithm.model and algorithm.mark in ("", *data):
-            kind: type[BaseAlgorithm] = algorithm.load("model")
-            if issubclass(data["policy_class"], kind.policy_aliases["MlpPolicy"]):
-                return kind
-    raise ConfigError(f"its policy is a {data['policy_class'].__name__}")

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from prema_gym.agents.scorer.features import FEATURES
 from prema_gym.agents.scorer.shape import Weights, shape_of
 from prema_gym.errors import ConfigError
 from prema_gym.files import write_atomically
 from prema_gym.simulator import MECHANISMS, column_names
+from prema_gym.simulator.features import FEATURES
 
 # What NumPy and `json` raise at bytes that mean nothing; an array's header is parsed as Python.
 _DAMAGED = (ValueError, KeyError, TypeError, EOFError, SyntaxError, TokenError, zipfile.BadZipFile)

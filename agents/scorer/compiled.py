@@ -19,7 +19,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym.agents.scorer.features import (
+from prema_gym.agents.scorer.shape import Weights
+from prema_gym.compiled.jit import inlined, kernel
+from prema_gym.simulator import observation as col
+from prema_gym.simulator.features import (
     LOG_CENTRE,
     LOG_MEDIUM_PRIORITY,
     LOG_SPREAD,
@@ -28,9 +31,6 @@ from prema_gym.agents.scorer.features import (
     QUANTUM_MS,
     TINY,
 )
-from prema_gym.agents.scorer.shape import Weights
-from prema_gym.compiled.jit import inlined, kernel
-from prema_gym.simulator import observation as col
 
 NEVER = -np.inf
 """Score of an action that is not legal."""

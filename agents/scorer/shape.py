@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym.agents.scorer.features import NUM_FEATURES
 from prema_gym.checks import check_fields, declared, whole
 from prema_gym.errors import ConfigError
+from prema_gym.simulator.features import NUM_FEATURES
 
 WIDTH = whole(1, 4096)
 """What the width of a layer may be."""

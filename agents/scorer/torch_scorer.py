@@ -13,17 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from prema_gym.agents.scorer.features import (
-    LOG_CENTRE,
-    LOG_MEDIUM_PRIORITY,
-    LOG_SPREAD,
-    MOST_PROGRESS,
-    NUM_FEATURES,
-    QUANTUM_MS,
-    TINY,
-)
 from prema_gym.agents.scorer.shape import ScorerShape, Weights
 from prema_gym.simulator import observation as col
+from prema_gym.simulator.features import NUM_FEATURES
+from prema_gym.simulator.features import features as formulas
 
 NEVER = -1e8
 """Score of an action that is not legal. Finite, unlike the compiled network's −∞, because the
@@ -37,23 +30,8 @@ def features(table: Tensor) -> Tensor:
         table: Observation tables float32 (B, S, C). Rows without a task give finite numbers that
             mean nothing.
     """
-    remaining = table[..., col.REMAINING_MS]
-    estimate = table[..., col.ESTIMATED_MS].clamp(min=TINY)
-    priority = table[..., col.PRIORITY].clamp(min=TINY)
-    switch = table[..., col.PREEMPT_MS] + table[..., col.RESTORE_MS]
-    turnaround = table[..., col.AGE_MS] + remaining
-    columns = (
-        (torch.log1p(remaining / QUANTUM_MS) - LOG_CENTRE) / LOG_SPREAD,
-        (torch.log1p(estimate / QUANTUM_MS) - LOG_CENTRE) / LOG_SPREAD,
-        torch.log(priority) - LOG_MEDIUM_PRIORITY,
-        torch.log(turnaround / estimate + TINY),
-        table[..., col.RUNNING],
-        (table[..., col.EXECUTED_MS] / estimate).clamp(max=MOST_PROGRESS),
-        functional.softsign(table[..., col.SLACK_MS] / estimate),
-        torch.log1p(switch / QUANTUM_MS),
-        torch.log(table[..., col.TOKEN] / priority + TINY),
-    )
-    return torch.stack(columns, dim=-1)
+    seen: Tensor = formulas(table, torch)
+    return seen
 
 
 def _pool(encoding: Tensor, present: Tensor) -> Tensor:

@@ -63,6 +63,7 @@ def describe_policy(
         "mechanisms": list(TRAINED_MECHANISMS),
         "algo": settings.algo,
         "scenario": settings.scenario,
+        **({"hardware": settings.hardware} if settings.hardware else {}),
         "objective": settings.objective,
         "seed": settings.seed,
         "timesteps": timesteps,

@@ -41,7 +41,8 @@ def report(folder: Path) -> Iterator[str]:
             f"  {metric.title:10} {estimate.mean:8.4g}   {estimate.ratio:6.3f}× "
             f"[{low:.3f}, {high:.3f}]"
         )
-    also = f" --slots {slots}" if slots != DEFAULT_SLOTS else ""
+    also = f" --hardware {settings.hardware}" if settings.hardware else ""
+    also += f" --slots {slots}" if slots != DEFAULT_SLOTS else ""
     yield (
         f"more: prema-gym evaluate --policies path:{folder},{PREMA} --relative-to {PREMA} "
         f"--scenario {settings.scenario}{also}"

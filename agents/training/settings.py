@@ -63,6 +63,7 @@ class TrainSettings:
     Attributes:
         algo: A name of :data:`.ALGORITHMS`.
         scenario: A registered name or a TOML file.
+        hardware: A machine's name or a TOML file, in place of the scenario's; "" for that.
         objective: "balanced", or one of the five metrics by its short name.
         timesteps: Scheduling decisions to take in training; "es" ends with the generation that
             reaches it. Default: the algorithm's.
@@ -82,6 +83,11 @@ class TrainSettings:
         "es", one_of("algorithm", ALGORITHMS), help=f"how to train: {', '.join(ALGORITHMS)}"
     )
     scenario: str = declared("paper", text(), help="a registered scenario or FILE.toml")
+    hardware: str = declared(
+        "",
+        instance(str, "a text"),
+        help="a machine of `prema-gym hardware` or FILE.toml, in place of the scenario's",
+    )
     objective: str = declared(
         BALANCED,
         one_of("objective", objective_names),
@@ -159,7 +165,7 @@ class TrainSettings:
         """The scenario itself."""
         from prema_gym.workloads import scenarios
 
-        return scenarios.get(self.scenario)
+        return scenarios.get(self.scenario, self.hardware or None)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, where: str = "settings") -> TrainSettings:

@@ -3,8 +3,9 @@
 Run: python -m docs.generate             rewrites every part that is made from code alone
      python -m docs.generate.tournament  plays all policies; --write puts the tables in place
      python -m docs.generate.switch_costs  plays policies on machines that switch ever more slowly
-     python -m docs.generate.generalisation, learned_curve, timelines, shipped_policy
+     python -m docs.generate.generalisation, learned_curve, shipped_policy
                                          what docs/learned.md shows of a trained policy
+     python -m docs.generate.pictures    every picture in docs/pictures
 
 A generated part stands between two comments with its name; what is around it is written by hand.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from docs.generate import (
     algorithm_list,
+    command_list,
     environment_lists,
     format_list,
     latency_list,
@@ -36,6 +38,7 @@ PARTS: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     PAGES / "bring-your-own.md": format_list.PARTS,
     PAGES / "rewards.md": environment_lists.PARTS,
     PAGES / "scenarios.md": task_keys.PARTS,
+    PAGES / "commands.md": command_list.PARTS,
     ENVIRONMENT: environment_lists.DOCSTRING_PARTS,
 }
 """The parts made from code alone, by page and name."""

@@ -25,7 +25,7 @@ from prema_gym.evaluation.compare import CHUNK, LEAST_LIMIT, evaluate
 from prema_gym.evaluation.optima import GOALS, best_values
 from prema_gym.evaluation.playing import play
 from prema_gym.metrics import Outcomes
-from prema_gym.views.numbers import number
+from prema_gym.views.numbers import interval, number
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
@@ -61,10 +61,10 @@ METRICS = {metric.name: metric for metric in metrics.METRICS}
 
 
 class Row(NamedTuple):
-    """One line of a table: values by metric, half widths of their 95 % intervals where known."""
+    """One line of a table: values by metric, ends of their 95 % intervals where known."""
 
     values: Mapping[str, float]
-    half_widths: Mapping[str, float]
+    ends: Mapping[str, tuple[float, float]]
 
 
 def optima(scenario: Scenario, workloads: int, seed: int) -> tuple[Row, dict[str, Row]]:
@@ -109,7 +109,7 @@ def rows_of(
         shown = {metric: policy.metrics[metric] for metric in COLUMNS}
         rows[name] = Row(
             {metric: value.mean for metric, value in shown.items()},
-            {metric: (e.ci95[1] - e.ci95[0]) / 2 for metric, e in shown.items()},
+            {metric: value.ci95 for metric, value in shown.items()},
         )
     return rows
 
@@ -140,8 +140,8 @@ def _cell(row: Row, metric: str) -> str:
         return f"{number(100 * row.values[metric])} %"
     text = number(row.values[metric])
     # The intervals of the columns most read; all of them would not fit a page.
-    if metric in ("antt", "stp", "fairness") and metric in row.half_widths:
-        text += f" ±{number(row.half_widths[metric], like=row.values[metric])}"
+    if metric in ("antt", "stp", "fairness") and metric in row.ends:
+        text = f"{text} {interval(*row.ends[metric])}".rstrip()
     return text
 
 

@@ -62,6 +62,8 @@ def described() -> list[Described]:
 def make_policy(name: str) -> Decider:
     """Look up a policy: a rule, a learned one, a file's (``FILE.py:NAME``), or an optimum.
 
+    Parameters follow a colon: ``static-prema:levels=1/3/9``, ``FILE.py:NAME:alpha=2,beta=x``.
+
     A training run or a file of trained weights is ``path:FOLDER-OR-FILE``, an optimum
     ``clairvoyant-METRIC``.
 
@@ -79,12 +81,19 @@ def make_policy(name: str) -> Decider:
         return agents.load(path)
     file, colon, member = name.partition(".py:")
     if colon or name.endswith(".py"):
-        return own_policy(Path(f"{file}.py" if colon else name), member)
+        member, _, parameters = member.partition(":")
+        return own_policy(Path(f"{file}.py" if colon else name), member, parameters)
     base, _, parameters = name.partition(":")
     optima = clairvoyant.names()
     everyone = (*baselines.names(), *agents.names(), *optima)
     if base not in (*everyone, *baselines.LEFT_OUT):
-        raise UnknownNameError("policy", base, everyone, note="see `prema-gym policies`")
+        raise UnknownNameError(
+            "policy",
+            base,
+            everyone,
+            note="see `prema-gym policies`",
+            meant=baselines.meant_by(base),
+        )
     if parameters and base not in baselines.names():
         raise ConfigError(f"policy {base!r} takes no parameters, given {parameters!r}")
     if name in agents.names():

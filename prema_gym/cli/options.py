@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prema_gym.cli.fields import read_pairs
 from prema_gym.cli.printing import Format
+from prema_gym.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from prema_gym.hardware.config import NPUConfig
@@ -19,28 +21,68 @@ FormatOption = Annotated[Format, typer.Option(help="How to print the result.")]
 ScenarioOption = Annotated[
     str, typer.Option(help="A registered scenario (see `prema-gym scenarios`) or FILE.toml.")
 ]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set one key of the scenario (load=0.7, hardware.clock_hz=1e9, "
+        "streams.NAME.slo_ms=20); may be given repeatedly.",
+        show_default=False,
+    ),
+]
 HardwareOption = Annotated[
-    Path | None, typer.Option(help="NPU configuration, FILE.toml; default: the paper's.")
+    str | None,
+    typer.Option(help="A machine (see `prema-gym hardware`) or FILE.toml; default: the paper's."),
+]
+OnHardwareOption = Annotated[
+    str | None,
+    typer.Option(
+        "--hardware",
+        help="A machine (see `prema-gym hardware`) or FILE.toml, in place of the scenario's.",
+        show_default=False,
+    ),
 ]
 
 
-def read_scenario(name_or_path: str) -> Scenario:
-    """Look up a scenario, and say what the files of its networks and of its trace left out."""
+def read_scenario(
+    name_or_path: str,
+    set: Sequence[str] | None = None,
+    *,
+    hardware: str | None = None,
+    requests: int | None = None,
+    stream: bool = False,
+) -> Scenario:
+    """Look up a scenario, and say what the files of its networks and of its trace left out.
+
+    Args:
+        name_or_path: A registered name, or FILE.toml.
+        set: KEY=VALUE each, set in it.
+        hardware: A machine or a file, in place of the scenario's own; None: that.
+        requests: Of a long run, in place of its own.
+        stream: It is played as long runs whatever it says.
+    """
     from prema_gym.workloads import scenarios
+    from prema_gym.workloads.changes import changed
     from prema_gym.workloads.traces import trace_notes
 
-    scenario = scenarios.get(name_or_path)
+    scenario = scenarios.get(name_or_path, hardware)
+    if set:
+        scenario = changed(scenario, read_pairs("--set", set))
+    if requests is not None or (stream and not scenario.is_stream):
+        count = scenario.num_requests if requests is None else requests
+        scenario = changed(scenario, {"requests": count})
     print_notes(scenario.networks)
     for note in trace_notes(scenario.trace) if scenario.trace is not None else ():
         print(note, file=sys.stderr)
     return scenario
 
 
-def read_hardware(path: Path | None) -> NPUConfig:
-    """Read an NPU's configuration; the paper's if no file is given."""
-    from prema_gym.hardware.config import NPUConfig
+def read_hardware(name_or_path: str | None) -> NPUConfig:
+    """Look up a machine by its name or file; the paper's if none is given."""
+    from prema_gym.hardware import NPUConfig, machines
 
-    return NPUConfig() if path is None else NPUConfig.from_toml(path)
+    return NPUConfig() if name_or_path is None else machines.read(name_or_path)
 
 
 def read_workloads(files: Sequence[Path] | None, scenario: Scenario) -> WorkloadBatch | None:
@@ -60,3 +102,16 @@ def print_notes(networks: Sequence[str]) -> None:
     for name in dict.fromkeys(networks):
         for note in notes(name):
             print(note, file=sys.stderr)
+
+
+def read_kinds(text: str, known: Sequence[str]) -> list[str]:
+    """Read what results are grouped by, separated by commas.
+
+    Raises:
+        UnknownNameError: Something that they cannot be grouped by.
+    """
+    kinds = [part.strip() for part in text.split(",") if part.strip()]
+    for kind in kinds:
+        if kind not in known:
+            raise UnknownNameError("group", kind, known, "--by")
+    return kinds

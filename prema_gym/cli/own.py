@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import sys
 import traceback
@@ -15,13 +16,18 @@ if TYPE_CHECKING:
     from prema_gym.evaluation.policy import Decider
 
 
-def own_policy(path: Path, name: str) -> Decider:
+_TRUTHS = ("true", "false")
+
+
+def own_policy(path: Path, name: str, parameters: str = "") -> Decider:
     """Make the policy that a file of the user's calls ``name``. It runs the file.
 
     Args:
         path: A Python file.
         name: In it, an object with ``predict``, or a class or function that makes one when it is
-            called without arguments.
+            called.
+        parameters: What it is called with: ``alpha=2,mode=fast``. A value is what Python reads in
+            it, else the text itself.
 
     Raises:
         ConfigError: The file cannot be run, has no such name, or it stands for no policy.
@@ -36,18 +42,39 @@ def own_policy(path: Path, name: str) -> Decider:
     if not hasattr(module, name):
         raise UnknownNameError("policy", name, _defined_in(module), str(path))
     found: Any = getattr(module, name)
+    arguments = _arguments(parameters, where)
     if isinstance(found, type) or not hasattr(found, "predict"):
         if not callable(found):
             raise ConfigError(f"{where} is {found!r}, which has no predict")
         try:
-            found = found()
+            found = found(**arguments)
         except (Exception, SystemExit) as error:
-            raise ConfigError(f"{where}() fails: {_in_one_line(error, path)}") from error
+            raise ConfigError(
+                f"{where}({parameters}) fails: {_in_one_line(error, path)}"
+            ) from error
+    elif arguments:
+        raise ConfigError(f"{where} is made already: it takes no parameters, given {parameters!r}")
     try:
         mechanisms_of(found)
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from error
     return cast("Decider", found)
+
+
+def _arguments(text: str, where: str) -> dict[str, object]:
+    """``alpha=2,mode=fast`` as keyword arguments."""
+    arguments: dict[str, object] = {}
+    for item in filter(None, text.split(",")):
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not (equals and key.isidentifier() and value):
+            raise ConfigError(f"parameters of {where} read key=value,key=value, got {item!r}")
+        if key in arguments:
+            raise ConfigError(f"parameter {key!r} of {where} is given twice")
+        try:
+            arguments[key] = ast.literal_eval(value.title() if value in _TRUTHS else value)
+        except (ValueError, SyntaxError):
+            arguments[key] = value
+    return arguments
 
 
 def _run_file(path: Path) -> ModuleType:

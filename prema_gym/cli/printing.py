@@ -30,7 +30,7 @@ class Format(str, Enum):
 def print_result(
     format: Format,
     *,
-    tables: Callable[[], Iterable[Table]],
+    tables: Callable[[], Iterable[Table | str]],
     data: Callable[[], object],
     rows: Callable[[], Sequence[dict[str, object]]],
 ) -> None:
@@ -50,11 +50,16 @@ def print_result(
 def print_rows(
     rows: Sequence[dict[str, object]], format: Format, leave_out: Sequence[str] = ()
 ) -> None:
-    """Print a listing; a table leaves out the columns that would not fit a terminal."""
-    from prema_gym.views.tables import to_table
+    """Print a listing; a table leaves out some columns."""
+    from prema_gym.views.tables import to_tables
 
     kept = [{k: v for k, v in row.items() if k not in leave_out} for row in rows]
-    print_result(format, tables=lambda: [to_table(kept)], data=lambda: rows, rows=lambda: rows)
+    print_result(
+        format,
+        tables=lambda: to_tables(kept, width=console().width),
+        data=lambda: rows,
+        rows=lambda: rows,
+    )
 
 
 def console() -> Console:
@@ -66,11 +71,11 @@ def console() -> Console:
             raise
 
     fixed = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
-    return Output(width=fixed)
+    return Output(width=fixed, emoji=False)  # a name may hold ":x:"
 
 
 @contextmanager
-def progress() -> Iterator[Progress | None]:
+def progress(what: str = "workloads played") -> Iterator[Progress | None]:
     """A progress bar on a terminal, nothing in a pipe."""
     if not sys.stderr.isatty():
         yield None
@@ -85,7 +90,7 @@ def progress() -> Iterator[Progress | None]:
     )
 
     columns = (
-        TextColumn("workloads played"),
+        TextColumn(what),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),

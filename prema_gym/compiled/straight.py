@@ -8,7 +8,8 @@ compile).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from prema_gym.compiled.jit import inlined
@@ -30,3 +31,26 @@ def straight_line(
     exec("\n".join(lines), made)  # the text is ours
     function: Callable[..., None] = made[name]
     return inlined(function)
+
+
+def switch(
+    name: str, arguments: str, functions: Sequence[Callable[..., Any] | None], default: str
+) -> Callable[..., Any]:
+    """Make a function, compiled as a part of its callers, that calls one of several by its number.
+
+    Args:
+        name: What to call it.
+        arguments: Its parameters after the number, as in a definition; the functions take these.
+        functions: Compiled functions, in the order of their numbers; None: the default.
+        default: An expression, returned where there is no function.
+    """
+    lines = [f"def {name}(number, {arguments}):"]
+    made: dict[str, Any] = {"math": math}
+    for number, function in enumerate(functions):
+        if function is not None:
+            made[f"function_{number}"] = function
+            lines.append(f"    if number == {number}: return function_{number}({arguments})")
+    lines.append(f"    return {default}")
+    exec("\n".join(lines), made)  # the text is ours
+    chosen: Callable[..., Any] = made[name]
+    return inlined(chosen)

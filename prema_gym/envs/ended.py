@@ -49,8 +49,16 @@ class EndedEpisodes(Readings):
         """Every metric of every row: name → float64 (K,)."""
         return values_of(outcomes_of(self))
 
-    def task_arrays(self) -> dict[str, IntArray]:
-        """Every task record: name → int64 (K, most tasks of a row), 0 where there is no task."""
-        present = self.task_present[:, : int(self.env["num_tasks"].max())]
-        width = present.shape[1]
-        return {name: np.where(present, self.tasks[name][:, :width], 0) for name in RECORD_FIELDS}
+    def task_arrays(self, width: int = 0) -> dict[str, IntArray]:
+        """Every task record: name → int64 (K, tasks), 0 where there is no task.
+
+        Args:
+            width: Tasks at least; default: as many as the longest workload has.
+        """
+        most = int(self.env["num_tasks"].max())
+        present = self.task_present[:, :most]
+        room = ((0, 0), (0, max(width - most, 0)))
+        return {
+            name: np.pad(np.where(present, self.tasks[name][:, :most], 0), room)
+            for name in RECORD_FIELDS
+        }

@@ -11,12 +11,14 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from prema_gym.envs.ended import EndedEpisodes
 from prema_gym.envs.episodes import Episodes
-from prema_gym.envs.infos import EPISODE_METRICS, REWARD_TERMS, TASKS, standing
+from prema_gym.envs.infos import EPISODE_METRICS, REWARD_TERMS, TASKS, metrics_of, standing
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import RENDER_MODES, EnvSettings
 from prema_gym.envs.snapshots import EpisodesState
-from prema_gym.envs.spaces import action_space, observation_space
+from prema_gym.envs.spaces import action_space
+from prema_gym.envs.step import Transition
 from prema_gym.errors import IllegalActionError
 from prema_gym.metrics import IntArray
 from prema_gym.simulator import Simulator
@@ -63,7 +65,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
 
     ``Box`` float32 (slots, columns): one row a slot of the context table, all zero where the slot
     is empty. Natural units: scaling is the policy's. ``prema_gym.observation_columns()`` gives this
-    list.
+    list; of the space, ``order`` is at most ``slots`` − 1.
 
     <!-- columns: generated -->
     | column | unit | range | meaning |
@@ -118,9 +120,10 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     ``reset(seed=s)`` draws the workload that ``prema_gym.workloads.sample`` draws from
     ``numpy.random.default_rng(s)``; without a seed the next one of the same generator follows. Time
     is at the first decision. ``reset(options=…)`` changes that episode alone: ``{"workload": …}``
-    replays a `Workload` or file; ``num_tasks``, ``arrival``, ``window_ms``, ``burst_size``,
-    ``trace``, ``trace_speed``, ``network_shares``, ``batch_shares``, ``priorities``,
-    ``priority_shares`` and ``sla_factor`` replace the scenario's.
+    replays a `Workload` or file; ``num_tasks``, ``arrival``, ``window_ms``, ``load``,
+    ``rate_per_s``, ``burst_size``, ``trace``, ``trace_speed``, ``network_shares``,
+    ``batch_shares``, ``priorities``, ``priority_shares``, ``sla_factor`` and ``slo_ms`` replace the
+    scenario's.
 
     ## Episode end
 
@@ -142,7 +145,9 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     | tasks | dict of int64 (tasks,) | last step | what came and what became of it, in cycles |
     <!-- info: end -->
 
-    A metric that is undefined (the 95th percentile of no task) is NaN.
+    A metric that is undefined (the 95th percentile of no task) is NaN. ``tasks`` is as long as the
+    longest workload, and at least as the table, with zeros behind the last task. ``info="mask"``
+    leaves the first three keys.
 
     ## Arguments
 
@@ -161,6 +166,9 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     | token_wait | "since_wakeup", "total", "since_run" | "since_wakeup" | which wait earns tokens |
     | sticky_drain | bool | True | a drain holds until the running task has ended |
     | record_timeline | bool | False | keep who ran when, for ``timeline()``; on when rendering |
+    | observation | "table" or "features" | "table" | what is seen: the table, or scaled features |
+    | slot_order | "slot", "arrival", "remaining" | "slot" | by what tasks are sorted into rows |
+    | info | "all" or "mask" | "all" | "mask": only the keys that every reset and step has, flat |
     | render_mode | "ansi", "rgb_array", "human" | None | a table and a Gantt chart, or a picture |
 
     ## Version history
@@ -182,11 +190,11 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 10}  # noqa: RUF012
 
     def __init__(self, **arguments: object) -> None:
-        settings = EnvSettings.of(arguments)
+        settings = EnvSettings.of(f"{type(self).__name__}.__init__", arguments)
         self.settings = settings
         self.render_mode = settings.render_mode
         self.observation_space = cast(
-            "spaces.Space[Observation]", observation_space(settings.slots)
+            "spaces.Space[Observation]", settings.seen.space(settings.slots)
         )
         self.action_space = cast(
             "spaces.Space[Action]", action_space(settings.slots, len(settings.mechanisms))
@@ -230,13 +238,8 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         self._action[0] = self._checked(action)
         transition, _, _, ended = episodes.step(self._action, restart=False)
         info = self._info()
-        rises = transition.rise[:, 0].tolist()
-        info[REWARD_TERMS] = dict(zip(episodes.ledger.names, rises, strict=True))
-        if ended is not None:
-            info[EPISODE_METRICS] = {
-                name: float(value[0]) for name, value in ended.metrics().items()
-            }
-            info[TASKS] = {name: value[0] for name, value in ended.task_arrays().items()}
+        if self.settings.info == "all":
+            self._tell(info, transition, ended)
         if self.render_mode == "human":
             self.render()
         return (
@@ -247,6 +250,18 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
             info,
         )
 
+    def _tell(
+        self, info: dict[str, Any], transition: Transition, ended: EndedEpisodes | None
+    ) -> None:
+        """Add to ``info`` what a step gives, and the last one of an episode."""
+        rises = transition.rise[:, 0].tolist()
+        info[REWARD_TERMS] = dict(zip(self._episodes.ledger.names, rises, strict=True))
+        if ended is not None:
+            info[EPISODE_METRICS] = metrics_of(ended.metrics(), 0)
+            # As long for all that a vector environment of Gymnasium's may put beside each other.
+            width = max(self.settings.slots, self._episodes.most_tasks)
+            info[TASKS] = {name: value[0] for name, value in ended.task_arrays(width).items()}
+
     @property
     def simulator(self) -> Simulator:
         """The simulation, a batch of one, to read from; its arrays are the engine's own memory."""
@@ -254,7 +269,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the legal actions, bool (actions,): the same as ``info["action_mask"]``."""
-        return np.array(self._episodes.simulator.mask[0])
+        return np.array(self._episodes.masks()[0])
 
     def timeline(self) -> IntArray:
         """Return who ran when in this episode so far: int64 (slices, 4).
@@ -290,6 +305,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         Raises:
             ConfigError: No window can be opened.
             MissingExtraError: Matplotlib is not installed.
+            gymnasium.error.ResetNeeded: There was no reset.
         """
         if self.render_mode is None:
             gymnasium.logger.warn(
@@ -297,6 +313,8 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
                 + " or ".join(map(repr, RENDER_MODES))
             )
             return None
+        if not self._episodes.started:
+            raise gymnasium.error.ResetNeeded("call reset() before render()")
         return self._renderer.render(self._episodes.simulator, 0)
 
     def __copy__(self) -> PremaNPUEnv:
@@ -326,7 +344,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
         return _OUT_OF_RANGE
 
     def _observation(self) -> Observation:
-        return np.array(self._episodes.simulator.observation[0])
+        return np.array(self._episodes.observations()[0])
 
     def _info(self) -> dict[str, Any]:
         record = self._episodes.simulator.env[0]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from prema_gym.checks import whole
 from prema_gym.compiled.bit_generator import Generators
@@ -19,6 +19,7 @@ from prema_gym.compiled.cpus import num_cpus
 from prema_gym.compiled.jit import direct
 from prema_gym.envs import generators as rng_rules
 from prema_gym.envs import snapshots
+from prema_gym.envs.actions import refuse_illegal
 from prema_gym.envs.ended import EndedEpisodes
 from prema_gym.envs.ends import find_ends, room_for_ends
 from prema_gym.envs.rewards.ledger import Ledger, LedgerState
@@ -32,16 +33,15 @@ from prema_gym.envs.sources import (
 )
 from prema_gym.envs.step import Job, Transition, new_transition
 from prema_gym.envs.stepper import Stepper
-from prema_gym.errors import ConfigError, IllegalActionError
+from prema_gym.errors import ConfigError
 from prema_gym.metrics import IntArray
 from prema_gym.simulator import Simulator
+from prema_gym.simulator.options import NUM_ENVS
 from prema_gym.simulator.snapshots import check_array
 from prema_gym.simulator.state import State
 from prema_gym.workloads.catalog import compile_scenario
 
-_NUM_ENVS = whole(1, 10**6)  # of eight tasks and slots each: some three gigabytes
 _THREADS = whole(1)
-_INT64 = np.dtype(np.int64)
 _NOBODY: IntArray = np.empty(0, np.int64)
 
 
@@ -75,7 +75,7 @@ class Episodes:
         self, settings: EnvSettings, num_envs: int, threads: int = 1, *, fresh: bool = False
     ) -> None:
         self.settings = settings
-        self.num_envs = _NUM_ENVS.check("num_envs", num_envs)
+        self.num_envs = NUM_ENVS.check("num_envs", num_envs)
         self.fresh = fresh
         self.threads = min(_THREADS.check("threads", threads), self.num_envs, num_cpus())
         self.catalog = compile_scenario(settings.checked_scenario)
@@ -84,7 +84,9 @@ class Episodes:
             if settings.workload is None
             else given_source(settings.workload, self.catalog, self.num_envs)
         )
+        self._now: WorkloadSource = self._source  # where new episodes come from: options may hold
         self.simulator = self._new_simulator(self._source.max_tasks)
+        self.seen = settings.seen
         self.ledger = Ledger(settings.checked_reward, self.num_envs)
         self._stepper = Stepper(self.num_envs, self.threads)
         self._agreed = settings  # whose states are known to fit
@@ -112,6 +114,16 @@ class Episodes:
             max_decisions=settings.max_decisions,
             horizon_ms=settings.horizon_ms,
         )
+
+    @property
+    def most_tasks(self) -> int:
+        """Tasks of the longest workload that the next episodes may have."""
+        return max(self._source.max_tasks, self._now.max_tasks)
+
+    @property
+    def options(self) -> Mapping[str, Any] | None:
+        """The reset options that hold for episodes that start from now on, if there are any."""
+        return self._now.options
 
     @property
     def rngs(self) -> tuple[np.random.Generator, ...]:
@@ -144,8 +156,7 @@ class Episodes:
         """Return where the next episodes come from: look here before anything changes.
 
         Args:
-            options: A workload or scenario fields for these episodes only; see
-                :func:`sources.source_from_options`.
+            options: A workload or scenario fields; see :func:`sources.source_from_options`.
 
         Raises:
             ConfigError: Options that are not allowed.
@@ -155,22 +166,30 @@ class Episodes:
             raise ConfigError(f"options must be a dict or None, got {options!r}")
         if not options:
             return self._source
-        return source_from_options(options, self.catalog, self.num_envs, self._source)
+        return source_from_options(dict(options), self.catalog, self.num_envs, self._source)
+
+    def draw_from(self, source: WorkloadSource) -> None:
+        """Let every episode that starts from now on come from ``source``, of :meth:`source`."""
+        if source.max_tasks > self.simulator.max_tasks:
+            self._resize(source.max_tasks)
+        self._now = source
 
     def reset(self, rows: IntArray, source: WorkloadSource | None = None) -> None:
         """Start a new episode in each of ``rows`` and play to its first decision.
 
         Args:
             rows: int64 (K,), distinct sub-environments.
-            source: From :meth:`source`; default: the environment's own.
+            source: From :meth:`source`, for them and all that start later; default: as before.
         """
-        source = self._source if source is None else source
-        if source.max_tasks > self.simulator.max_tasks:
-            self._resize(source.max_tasks)
-        workloads = source.workloads(rows, self._generators)
+        if source is not None:
+            self.draw_from(source)
+        workloads = self._now.workloads(rows, self._generators)
         whole, self._whole = self._whole, False
-        if self.fresh and rows.size == self.num_envs:
+        if self.fresh and source is not None:  # between steps: what was handed out stays
+            shown = self.simulator.observation, self.simulator.mask
             self.simulator.renew_tables()
+            if rows.size < self.num_envs:
+                self.simulator.observation[:], self.simulator.mask[:] = shown
         self.ledger.open(rows)
         self.simulator.load_arrays(workloads, rows)
         if self.over_rows.size:
@@ -186,7 +205,7 @@ class Episodes:
         decision to take (its workload was over before one came up) ends in its first step.
 
         Args:
-            actions: int64 (B,), contiguous, from :meth:`checked_actions`.
+            actions: int64 (B,), contiguous, from :func:`.checked_actions`.
             restart: Whether those that are over start a new episode in this step.
 
         Raises:
@@ -198,14 +217,15 @@ class Episodes:
             self.over = self.over & self.simulator.done
             self.over_rows = np.flatnonzero(self.over)
         if self.settings.strict:
-            self._refuse_illegal(actions)
+            refuse_illegal(actions, self.legal(), self.over)
+        actions = self.seen.slots_of(actions, self.simulator.observation)
         if self.fresh:
             self.simulator.renew_tables()
         transition = new_transition(self.num_envs, len(self.ledger.names))
         restarts = self._no_restarts
         generators = self._generators  # held until the step is taken, whoever exchanges them
         if restart and self.over_rows.size:
-            restarts = self._source.restarts(self.over_rows, generators)
+            restarts = self._now.restarts(self.over_rows, generators)
         self._whole = False
         self.simulator.make_room()
         state, table, options = self.simulator.engine_arguments
@@ -240,34 +260,21 @@ class Episodes:
             ended, *found = (array[:num_ended] for array in (ended, *found))
         return over, over_rows, ended, EndedEpisodes(self.catalog, *found)
 
-    def checked_actions(self, actions: ArrayLike) -> IntArray:
-        """Return actions as int64 (B,).
+    def observations(self, rows: IntArray | slice = slice(None)) -> NDArray[np.float32]:
+        """What policies see of some sub-environments, float32 (K, slots, …).
 
-        Raises:
-            IllegalActionError: Another shape, or no whole numbers.
+        The engine's own memory, where they see all tables as they are.
         """
-        array = np.asarray(actions)
-        if array.shape == (self.num_envs,) and array.dtype is _INT64 and array.flags.c_contiguous:
-            return array  # as nearly always
-        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
-            raise IllegalActionError(
-                f"actions must be whole numbers of shape ({self.num_envs},), got {array.dtype} of "
-                f"shape {array.shape}"
-            )
-        return np.ascontiguousarray(array, np.int64)
+        return self.seen.tables(self.simulator.observation[rows])
 
-    def _refuse_illegal(self, actions: IntArray) -> None:
-        mask = self.simulator.legal()
-        inside = (actions >= 0) & (actions < mask.shape[1])
-        legal = inside & mask[self.everyone, np.where(inside, actions, 0)]
-        wrong = np.flatnonzero(~(legal | self.over))
-        if wrong.size:
-            row = int(wrong[0])
-            allowed = np.flatnonzero(mask[row]).tolist()
-            raise IllegalActionError(
-                f"action {int(actions[row])} is illegal in sub-environment {row}; "
-                f"legal now: {allowed}"
-            )
+    def masks(self, rows: IntArray | slice = slice(None)) -> NDArray[np.bool_]:
+        """Legal actions of some sub-environments, bool (K, actions); else likewise."""
+        simulator = self.simulator
+        return self.seen.masks(simulator.mask[rows], simulator.observation[rows])
+
+    def legal(self) -> NDArray[np.bool_]:
+        """Legal actions of all, in a new array; see `Simulator.legal`."""
+        return self.seen.masks(self.simulator.legal(), self.simulator.observation)
 
     def now_ms(self, rows: IntArray | slice = slice(None)) -> NDArray[np.float64]:
         """Time of some sub-environments, float64 (K,) [ms]."""
@@ -285,6 +292,7 @@ class Episodes:
             over=self.over.copy(),
             generators=tuple(rng.bit_generator.state for rng in self.rngs),
             settings=self.settings,
+            options=self._now.options,
         )
 
     def set_state(
@@ -309,13 +317,20 @@ class Episodes:
             new = [np.random.default_rng() for _ in self.everyone] if rngs is None else rngs
             generators = rng_rules.checked(new, self.num_envs)
         with rng_rules.moved_to(generators, state.generators):
-            self._restore(state.simulation, state.totals, state.over)
+            self._restore(state.simulation, state.totals, state.over, state.options)
         self._generators = generators
         self._agreed = state.settings
         self.started = True
 
-    def _restore(self, simulation: State, totals: LedgerState, over: NDArray[np.bool_]) -> None:
+    def _restore(
+        self,
+        simulation: State,
+        totals: LedgerState,
+        over: NDArray[np.bool_],
+        options: Mapping[str, Any] | None,
+    ) -> None:
         """Continue from what was copied; raises before it changes anything."""
+        source = self._now if options is self._now.options else self.source(options)
         if getattr(simulation.task, "ndim", 0) != 2:  # how many tasks there is room for may differ
             check_array("task", simulation.task, self.simulator.tasks)
         max_tasks = simulation.task.shape[1]
@@ -331,6 +346,7 @@ class Episodes:
             simulator = self._new_simulator(max_tasks)
         simulator.set_state(simulation)
         self.simulator = simulator
+        self.draw_from(source)
         self.ledger.set_state(totals)
         self.over = over.copy()
         self.over_rows = np.flatnonzero(self.over)
@@ -352,7 +368,7 @@ class Episodes:
         # Compiled scenarios are large and follow from the settings: rebuilt, not copied.
         state = (self.simulator.get_state(), self.ledger.get_state(), self.over.copy())
         arguments = (self.settings, self.num_envs, self.threads, self.fresh)
-        return _rebuild, (*arguments, self.rngs, self.started, *state)
+        return _rebuild, (*arguments, self.rngs, self.started, *state, self._now.options)
 
 
 def _rebuild(
@@ -365,10 +381,11 @@ def _rebuild(
     simulation: State,
     totals: LedgerState,
     over: NDArray[np.bool_],
+    options: Mapping[str, Any] | None = None,
 ) -> Episodes:
     """Undo :meth:`Episodes.__reduce__`, in a copy or in another process."""
     episodes = Episodes(settings, num_envs, threads, fresh=fresh)
-    episodes._restore(simulation, totals, over)
+    episodes._restore(simulation, totals, over, options)
     if rngs:
         episodes.rngs = rngs
     episodes.started = started

@@ -1,4 +1,4 @@
-"""Which generator does each sub-environment draw from? Made from seeds, or given, and checked."""
+"""Who is reset, and which generator does each draw from? Made from seeds, or given, and checked."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium.utils import seeding
+from numpy.typing import NDArray
 
 from prema_gym.compiled.bit_generator import Generators
 from prema_gym.errors import ConfigError
@@ -40,6 +41,24 @@ def seeds_of(seed: object, num_envs: int) -> list[int | None]:
         if own is not None and not _is_whole(own):
             raise ConfigError(f"each seed must be a whole number or None, got {own!r} in {seed!r}")
     return [None if own is None else int(own) for own in seed]
+
+
+def split_mask(
+    options: Mapping[str, Any] | None, num_envs: int
+) -> tuple[NDArray[np.bool_] | None, Mapping[str, Any] | None]:
+    """Return who is to be reset, None for everybody, and the other options of a reset.
+
+    Raises:
+        ConfigError: ``reset_mask`` is no bool (num_envs,), or nobody is in it.
+    """
+    if not isinstance(options, Mapping) or "reset_mask" not in options:
+        return None, options
+    mask = options["reset_mask"]
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (num_envs,):
+        raise ConfigError(f"reset_mask must be a bool array of shape ({num_envs},), got {mask!r}")
+    if not mask.any():
+        raise ConfigError("reset_mask must be true somewhere: it says whom to reset")
+    return mask, {key: value for key, value in options.items() if key != "reset_mask"}
 
 
 def _is_whole(value: object) -> bool:

@@ -7,6 +7,7 @@ under ``_key`` a bool (N,) that says whom it belongs to.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -76,6 +77,33 @@ def standing_of_all(
         ILLEGAL_ACTIONS: illegal_actions,
         _ILLEGAL_ACTIONS: everyone,
     }
+
+
+class _Undefined(np.float64):
+    """NaN that equals NaN, so that two infos are equal where the same happened."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, float) and math.isnan(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = np.float64.__hash__
+    __repr__ = float.__repr__
+
+
+_UNDEFINED = _Undefined("nan")
+
+
+def metrics_of(values: Mapping[str, NDArray[np.float64]], row: int) -> dict[str, float]:
+    """Return the metrics of one episode: plain numbers, and NaN where one is undefined.
+
+    Args:
+        values: Name → float64 (K,).
+        row: Which of the K.
+    """
+    numbers = {name: float(value[row]) for name, value in values.items()}
+    return {name: _UNDEFINED if math.isnan(one) else one for name, one in numbers.items()}
 
 
 def present(name: str) -> str:

@@ -14,10 +14,13 @@ class OnDemand(dict[str, Any]):
     it had been computed at once: the function given holds copies. A copy or pickle is a plain dict.
     """
 
-    def __init__(self, build: Callable[[], Mapping[str, Any]]) -> None:
+    def __init__(
+        self, build: Callable[[], Mapping[str, Any]] | None = None, /, **items: object
+    ) -> None:
         # Not empty until it is filled: `json` asks for the size of the bare dict, and for nothing
-        # more where that is 0.
-        super().__init__({"": None})
+        # more where that is 0. From items it is filled at once: Gymnasium's wrappers make mappings
+        # of the same type anew from what is in them.
+        super().__init__({"": None} if build is not None else items)
         self._build: Callable[[], Mapping[str, Any]] | None = build
 
     def _fill(self) -> None:

@@ -41,7 +41,8 @@ class Renderer:
         if self._mode == "ansi":
             return text(episode, simulator.tables()[row])
         if self._mode == "rgb_array":
-            figure = new_figure(episode.num_tasks)
+            # One size for all episodes of an environment, as videos need it.
+            figure = new_figure(max(episode.num_tasks, simulator.max_tasks))
             draw_gantt(episode, figure)
             return to_image(figure)
         self._show(episode)

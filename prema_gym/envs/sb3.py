@@ -15,12 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.envs import infos as keys
+from prema_gym.envs.actions import checked_actions
 from prema_gym.envs.ended import EndedEpisodes
 from prema_gym.envs.episodes import Episodes, Step
+from prema_gym.envs.generators import seeds_of
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import EnvSettings
 from prema_gym.envs.snapshots import EpisodesState, refuse_over
-from prema_gym.envs.spaces import action_space, observation_space
+from prema_gym.envs.spaces import action_space
+from prema_gym.envs.sub_environment import all_of
 from prema_gym.envs.vector import RENDER_MODES
 from prema_gym.errors import ConfigError, MissingExtraError, UnknownNameError
 from prema_gym.metrics import METRICS, IntArray
@@ -72,33 +75,60 @@ class PremaNPUVecEnv(VecEnv):
     """The native batch behind the interface of Stable-Baselines3; made by :func:`make_sb3_env`.
 
     Who ends is reset at once. ``env_method``, ``get_attr`` and ``set_attr`` reach an object per
-    sub-environment (:class:`SubEnvironment`). Only the last ``info`` of an episode holds more than
+    sub-environment (:class:`.SubEnvironment`). Only the last ``info`` of an episode holds more than
     ``TimeLimit.truncated``: building dicts would cost more than the step.
     """
 
     def __init__(self, num_envs: int, *, threads: int = 1, **arguments: object) -> None:
-        settings = EnvSettings.of(arguments, ("num_envs", "seed", "threads", "monitor_file"))
+        settings = EnvSettings.of(
+            "make_sb3_env",
+            arguments,
+            ("num_envs", "seed", "threads", "monitor_file"),
+        )
         if settings.render_mode not in (None, *RENDER_MODES):
             raise UnknownNameError("render_mode", str(settings.render_mode), RENDER_MODES)
+        if settings.info != "all":
+            raise ConfigError("info must be 'all' here: a monitor reads the metrics of an episode")
         self._episodes = Episodes(settings, num_envs, threads)
         self._renderer = Renderer(settings.render_mode, frames_per_second=10)
-        self._sub_envs = [
-            SubEnvironment(self._episodes, self._renderer, i) for i in range(num_envs)
-        ]
+        self._sub_envs = all_of(self._episodes, self._renderer)
         self._actions: IntArray | None = None
         super().__init__(
             num_envs,
-            observation_space(settings.slots),
+            settings.seen.space(settings.slots),
             action_space(settings.slots, len(settings.mechanisms)),
         )
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Set the seeds of the next reset: ``seed + i`` for number *i*; None: from fresh entropy.
+
+        Raises:
+            ConfigError: It is no whole number.
+        """
+        if seed is None:
+            return super().seed(None)
+        self._seeds = seeds_of(seed, self.num_envs)
+        return self._seeds
+
+    def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
+        """Set what the workloads of the next episodes are like, as ``reset(options=…)`` does.
+
+        They hold from the next episode of each sub-environment on, so that a callback can make
+        training harder step by step; a reset() after the next one goes back to the settings.
+
+        Raises:
+            ConfigError: A value that is not allowed, or another one for each sub-environment.
+        """
+        each = options if isinstance(options, list) else [options]
+        if any(one is not each[0] and one != each[0] for one in each):
+            raise ConfigError("options must be the same for every sub-environment")
+        self._episodes.draw_from(self._episodes.source(each[0]))
+        super().set_options(options)
 
     def reset(self) -> NDArray[np.float32]:
         """Start a new episode in every sub-environment, with the seeds and options set before."""
         episodes = self._episodes
-        first = self._options[0]
-        if any(options is not first and options != first for options in self._options):
-            raise ConfigError("options must be the same for every sub-environment")
-        source = episodes.source(first)
+        source = episodes.source(self._options[0])
         episodes.seed(self._seeds)
         episodes.reset(episodes.everyone, source)
         self._reset_seeds()
@@ -106,14 +136,14 @@ class PremaNPUVecEnv(VecEnv):
         self.reset_infos = [
             keys.standing(mask, now, 0)
             for mask, now in zip(
-                episodes.simulator.mask.copy(), episodes.now_ms().tolist(), strict=True
+                np.array(episodes.masks()), episodes.now_ms().tolist(), strict=True
             )
         ]
-        return episodes.simulator.observation.copy()
+        return np.array(episodes.observations())
 
     def step_async(self, actions: NDArray[Any]) -> None:
         """Keep the actions for :meth:`step_wait`."""
-        self._actions = self._episodes.checked_actions(actions)
+        self._actions = checked_actions(actions, self.num_envs)
 
     def step_wait(
         self,
@@ -131,7 +161,7 @@ class PremaNPUVecEnv(VecEnv):
             episodes.reset(step.ended)
         transition = step.transition
         return (
-            episodes.simulator.observation.copy(),
+            np.array(episodes.observations()),
             transition.reward.astype(np.float32),
             transition.terminated | transition.truncated,
             infos,
@@ -144,15 +174,15 @@ class PremaNPUVecEnv(VecEnv):
         metrics, tasks = last.metrics(), last.task_arrays()
         now_ms, illegal = episodes.now_ms(ended), episodes.illegal_actions(ended)
         rise = step.transition.rise
+        masks, tables = np.array(episodes.masks(ended)), np.array(episodes.observations(ended))
         for k, i in enumerate(ended.tolist()):
-            own = {name: float(values[k]) for name, values in metrics.items()}
-            mask = episodes.simulator.mask[i].copy()
+            own = keys.metrics_of(metrics, k)
             count = int(last.env["num_tasks"][k])
             infos[i] = {
                 **own,  # where VecMonitor looks for them
                 "TimeLimit.truncated": bool(step.transition.truncated[i]),
-                "terminal_observation": episodes.simulator.observation[i].copy(),
-                **keys.standing(mask, float(now_ms[k]), int(illegal[k])),
+                "terminal_observation": tables[k].copy(),
+                **keys.standing(masks[k].copy(), float(now_ms[k]), int(illegal[k])),
                 keys.REWARD_TERMS: dict(
                     zip(episodes.ledger.names, rise[:, i].tolist(), strict=True)
                 ),
@@ -218,34 +248,3 @@ class PremaNPUVecEnv(VecEnv):
     ) -> list[bool]:
         """Return False for each: they are not wrapped one by one."""
         return [False for _ in self._get_indices(indices)]
-
-
-class SubEnvironment:
-    """What ``env_method`` and ``get_attr`` see of one sub-environment."""
-
-    def __init__(self, episodes: Episodes, renderer: Renderer, index: int) -> None:
-        self._episodes = episodes
-        self._renderer = renderer
-        self._index = index
-
-    @property
-    def render_mode(self) -> str | None:
-        """The render mode of all."""
-        return self._episodes.settings.render_mode
-
-    @property
-    def settings(self) -> EnvSettings:
-        """The settings of all."""
-        return self._episodes.settings
-
-    def action_masks(self) -> NDArray[np.bool_]:
-        """Return the legal actions, bool (actions,)."""
-        return np.array(self._episodes.simulator.mask[self._index])
-
-    def timeline(self) -> IntArray:
-        """Return who ran when; see `PremaNPUEnv.timeline`."""
-        return self._episodes.simulator.timeline(self._index)
-
-    def render(self) -> str | NDArray[np.uint8] | None:
-        """Return a text or an image of the episode so far."""
-        return self._renderer.render(self._episodes.simulator, self._index)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from prema_gym.checks import (
@@ -18,19 +18,20 @@ from prema_gym.checks import (
     declared,
     one_of,
     optional,
-    positive,
     truth,
-    whole,
 )
 from prema_gym.envs.rewards.reward import Reward, resolve_reward
 from prema_gym.envs.rewards.terms import RewardFunction
-from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.envs.seen import OBSERVATIONS, SLOT_ORDERS, Seen
+from prema_gym.errors import ConfigError, unknown_argument
 from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, MECHANISM_NAMES
 from prema_gym.simulator.options import (
     DEFAULT_ESTIMATE,
     DEFAULT_SLOTS,
     ESTIMATE,
-    MAX_SLOTS,
+    HORIZON_MS,
+    MAX_DECISIONS,
+    SLOTS,
     TOKEN_WAITS,
     SchedulerOptions,
     one_estimate,
@@ -39,17 +40,14 @@ from prema_gym.workloads import scenarios
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.storage import WorkloadLike, check_workload_type
 
+INFOS = ("all", "mask")
+"""What ``info`` holds: all of `infos.KEYS`, or those alone that every reset and step gives."""
+
 RENDER_MODES = ("ansi", "rgb_array", "human")
 
 DEFAULT_MAX_DECISIONS = 10_000
 """Some ten times what a scheduler that switches at random takes for the paper's workload; without a
 limit, one that kills at every quantum would never end."""
-
-MOST_DECISIONS = 10**12
-"""Decisions before truncation at most: more than any machine takes in a month."""
-
-MOST_MS = 1e9
-"""Latest horizon: eleven days of the NPU's time, far within 64-bit cycles."""
 
 ScenarioLike = str | os.PathLike[str] | Mapping[str, Any] | Scenario
 
@@ -99,7 +97,7 @@ class EnvSettings:
     scenario: ScenarioLike = declared("paper", _SCENARIO, help="what is drawn, and the machine")
     slots: int = declared(
         DEFAULT_SLOTS,
-        whole(1, MAX_SLOTS),
+        SLOTS,
         help="tasks a policy can choose from; more wait in a queue",
     )
     reward: str | Mapping[str, float] | RewardFunction | Reward = declared(
@@ -119,12 +117,12 @@ class EnvSettings:
     )
     max_decisions: int | None = declared(
         DEFAULT_MAX_DECISIONS,
-        optional(whole(1, MOST_DECISIONS)),
+        optional(MAX_DECISIONS),
         help="truncate after so many decisions",
     )
     horizon_ms: float | None = declared(
         None,
-        optional(positive(MOST_MS)),
+        optional(HORIZON_MS),
         unit="ms",
         help="truncate at the first decision from this time on",
     )
@@ -137,6 +135,21 @@ class EnvSettings:
     )
     record_timeline: bool = declared(
         False, truth(), help="keep who ran when, for ``timeline()``; on when rendering"
+    )
+    observation: str = declared(
+        "table",
+        one_of("observation", OBSERVATIONS),
+        help="what is seen: the table, or scaled features",
+    )
+    slot_order: str = declared(
+        "slot",
+        one_of("slot_order", SLOT_ORDERS),
+        help="by what tasks are sorted into rows",
+    )
+    info: str = declared(
+        "all",
+        one_of("info", INFOS),
+        help='"mask": only the keys that every reset and step has, flat',
     )
     render_mode: str | None = declared(
         None,
@@ -153,22 +166,37 @@ class EnvSettings:
             object.__setattr__(self, "record_timeline", True)
 
     @classmethod
-    def of(cls, arguments: Mapping[str, Any], beside: Sequence[str] = ()) -> EnvSettings:
+    def of(
+        cls, caller: str, arguments: Mapping[str, Any], beside: Sequence[str] = ()
+    ) -> EnvSettings:
         """Build settings from keyword arguments.
 
         Args:
+            caller: Who was given them, for the message.
             arguments: Settings by name.
-            beside: What else the caller could have been given, for the message.
+            beside: What else it could have been given.
 
         Raises:
-            UnknownNameError: A name that is no setting; the message names the nearest one.
+            UnknownArgumentError: A name that is no setting; the message names the nearest one.
             ConfigError: A value that is not allowed.
         """
         known = [f.name for f in fields(cls)]
         for name in arguments:
             if name not in known:
-                raise UnknownNameError("argument", name, (*known, *beside), "the environment")
+                raise unknown_argument(caller, name, (*known, *beside))
         return cls(**arguments)
+
+    def within(self, max_episode_steps: int | None) -> EnvSettings:
+        """Return the same with episodes of at most so many steps: each is one decision."""
+        steps = optional(MAX_DECISIONS).check("max_episode_steps", max_episode_steps)
+        if steps is None or (self.max_decisions or steps + 1) <= steps:
+            return self
+        return replace(self, max_decisions=steps)
+
+    @property
+    def seen(self) -> Seen:
+        """What a policy sees of a table."""
+        return Seen(self.observation, self.slot_order)
 
     @property
     def checked_scenario(self) -> Scenario:

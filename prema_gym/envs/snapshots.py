@@ -14,7 +14,7 @@ from prema_gym.envs.settings import EnvSettings
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.state import State
 
-SHOWN_ONLY = ("strict", "render_mode", "record_timeline")
+SHOWN_ONLY = ("strict", "info", "render_mode", "record_timeline")
 """Settings that change nothing about what is played; a timeline is checked by the simulator."""
 
 
@@ -26,6 +26,7 @@ class EpisodesState(NamedTuple):
     over: NDArray[np.bool_]  # (B,)
     generators: tuple[Mapping[str, Any], ...]  # of each sub-environment, as NumPy gives it
     settings: EnvSettings
+    options: Mapping[str, Any] | None = None  # those that hold
 
 
 _KINDS: Mapping[str, type] = {

@@ -29,6 +29,8 @@ OVERRIDES = (
     "num_tasks",
     "arrival",
     "window_ms",
+    "load",
+    "rate_per_s",
     "burst_size",
     "trace",
     "trace_speed",
@@ -37,9 +39,10 @@ OVERRIDES = (
     "priorities",
     "priority_shares",
     "sla_factor",
+    "slo_ms",
 )
-"""Fields of a scenario that ``reset(options=…)`` may change for one episode: how workloads are
-drawn. The networks and the machine are what the environment was made with."""
+"""Fields of a scenario that ``reset(options=…)`` may change: how workloads are drawn. The networks
+and the machine are what the environment was made with."""
 
 _NO_GENERATORS: IntArray = np.empty(0, np.int64)
 
@@ -50,6 +53,11 @@ class WorkloadSource(Protocol):
     @property
     def max_tasks(self) -> int:
         """Most tasks a workload has."""
+        ...
+
+    @property
+    def options(self) -> Mapping[str, Any] | None:
+        """The reset options that asked for it; None: it is the environment's own."""
         ...
 
     def workloads(self, rows: IntArray, generators: Generators) -> WorkloadArrays:
@@ -72,9 +80,13 @@ class DrawnWorkloads:
     Args:
         catalog: The compiled scenario.
         num_envs: Sub-environments (B): room is made once, for all of them.
+        options: See :class:`WorkloadSource`.
     """
 
-    def __init__(self, catalog: Catalog, num_envs: int) -> None:
+    def __init__(
+        self, catalog: Catalog, num_envs: int, options: Mapping[str, Any] | None = None
+    ) -> None:
+        self.options = options
         self.max_tasks = catalog.scenario.num_tasks
         self._catalog = catalog.arrays
         self._draft = new_draft(num_envs, self.max_tasks)
@@ -103,6 +115,7 @@ class GivenWorkloads:
 
     batch: WorkloadBatch
     catalog: Catalog
+    options: Mapping[str, Any] | None = None
 
     @property
     def max_tasks(self) -> int:
@@ -167,8 +180,9 @@ def source_from_options(
         if changed.get("arrival", "trace") != "trace":
             # The scenario's own trace rests while arrivals are drawn; a scenario would refuse it.
             changed = {"trace": None, "trace_speed": None} | changed
-        return DrawnWorkloads(compile_scenario(replace(catalog.scenario, **changed)), num_envs)
+        changed_catalog = compile_scenario(replace(catalog.scenario, **changed))
+        return DrawnWorkloads(changed_catalog, num_envs, options)
     if len(options) > 1:
         others = ", ".join(key for key in options if key != "workload")
         raise ConfigError(f"a workload is drawn or given, not both: leave out {others}")
-    return given_source(options["workload"], catalog, num_envs)
+    return replace(given_source(options["workload"], catalog, num_envs), options=options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -14,15 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from prema_gym.checks import truth
 from prema_gym.envs import infos
+from prema_gym.envs.actions import checked_actions
 from prema_gym.envs.ended import EndedEpisodes
 from prema_gym.envs.episodes import Episodes, Step
-from prema_gym.envs.generators import seeds_of
+from prema_gym.envs.generators import seeds_of, split_mask
 from prema_gym.envs.on_demand import OnDemand
 from prema_gym.envs.render import Renderer
 from prema_gym.envs.settings import EnvSettings
 from prema_gym.envs.snapshots import EpisodesState, refuse_over
-from prema_gym.envs.spaces import action_space, observation_space
+from prema_gym.envs.spaces import action_space, batched
 from prema_gym.envs.step import Transition
+from prema_gym.envs.sub_environment import all_of
 from prema_gym.errors import ConfigError, UnknownNameError
 from prema_gym.metrics import IntArray
 from prema_gym.simulator import Simulator
@@ -31,7 +33,6 @@ Observations = NDArray[np.float32]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-AUTORESET_MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
 RENDER_MODES = ("ansi", "rgb_array")  # one window for many would show nothing
 
 _REWARD_TERMS = infos.present(infos.REWARD_TERMS)
@@ -54,14 +55,21 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
     ``tasks`` are worked out when they are first read; the task arrays of shorter workloads are
     padded with zeros.
 
-    Autoreset (``metadata["autoreset_mode"]``): with "NextStep" (default) the step after the end of
-    an episode resets the sub-environment: its action is ignored, its reward 0. With "SameStep" the
-    ending step does: it returns the new episode's observation, and the last one's in
-    ``info["final_obs"]`` (an object array, None elsewhere) and ``info["final_info"]``.
+    Autoreset (``autoreset_mode``, also in ``metadata``): with "NextStep" (default) the step after
+    the end of an episode resets the sub-environment: its action is ignored, its reward 0. With
+    "SameStep" the ending step does: it returns the new episode's observation, and the last one's in
+    ``info["final_obs"]`` (an object array, None elsewhere) and ``info["final_info"]``. With
+    "Disabled" nobody is reset before ``reset(options={"reset_mask": bool (N,)})`` says whom; until
+    then a step changes nothing there and has reward 0.
+
+    Options given at a reset, or to :meth:`set_options`, hold for every episode that starts later,
+    until the next reset without a ``reset_mask`` or the next :meth:`set_options`.
 
     Args:
         num_envs: Sub-environments (N).
-        autoreset_mode: `AutoresetMode` or its value, "NextStep" or "SameStep".
+        autoreset_mode: `AutoresetMode` or its value: "NextStep", "SameStep" or "Disabled".
+        max_episode_steps: Truncate an episode after so many steps, as `gymnasium.make` does by a
+            wrapper; the least of it and ``max_decisions`` counts.
         copy: Return arrays that never change later. False: observations and ``action_mask`` are the
             engine's own memory, which the next step overwrites; all else is new in each step.
         threads: Threads among which they are split, no more than there are processors; useful from
@@ -81,25 +89,30 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         threads: int = 1,
+        max_episode_steps: int | None = None,
         **arguments: object,
     ) -> None:
-        settings = EnvSettings.of(arguments, ("num_envs", "autoreset_mode", "copy", "threads"))
+        settings = EnvSettings.of(
+            f"{type(self).__name__}.__init__",
+            arguments,
+            ("num_envs", "autoreset_mode", "copy", "threads", "max_episode_steps"),
+        ).within(max_episode_steps)
         if settings.render_mode not in (None, *RENDER_MODES):
             raise UnknownNameError("render_mode", str(settings.render_mode), RENDER_MODES)
         self.settings = settings
         self.render_mode = settings.render_mode
         self.copy: bool = truth().check("copy", copy)
-        self._mode = _autoreset_mode(autoreset_mode)
+        self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {
             "render_modes": list(RENDER_MODES),
             "render_fps": 10,
-            "autoreset_mode": self._mode,
+            "autoreset_mode": self.autoreset_mode,
         }
         self._episodes = Episodes(settings, num_envs, threads, fresh=self.copy)
         self.num_envs = self._episodes.num_envs
-        self.single_observation_space = observation_space(settings.slots)
+        self.single_observation_space = settings.seen.space(settings.slots)
         self.single_action_space = action_space(settings.slots, len(settings.mechanisms))
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.observation_space = batched(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._renderer = Renderer(settings.render_mode, self.metadata["render_fps"])
         self._seeds = [_UNKNOWN] * self.num_envs
@@ -112,23 +125,68 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Observations, dict[str, Any]]:
-        """Start a new episode in every sub-environment.
+        """Start a new episode in every sub-environment, or in those of a mask.
 
         Args:
             seed: Number *i* gets ``seed + i``, or ``seed[i]``; None: each goes on with its
                 generator.
-            options: As for `PremaNPUEnv`, for all.
+            options: As for `PremaNPUEnv`, for all that start an episode until the next reset; and
+                ``reset_mask``, bool (N,): reset these alone, which keeps the options that hold
+                if no others are given.
 
         Raises:
             ConfigError: Seeds or options that are not allowed.
             WorkloadError: A workload that does not fit.
         """
         episodes, seeds = self._episodes, seeds_of(seed, self.num_envs)
-        source = episodes.source(options)
+        chosen, workload_options = split_mask(options, self.num_envs)
+        if chosen is None:
+            rows, source = episodes.everyone, episodes.source(workload_options)
+        elif not episodes.started:
+            raise ConfigError("the first reset is of every sub-environment: leave out reset_mask")
+        else:
+            rows = np.flatnonzero(chosen)
+            seeds = [own if here else None for own, here in zip(seeds, chosen, strict=True)]
+            source = episodes.source(workload_options or episodes.options)
         for i, used in episodes.seed(seeds).items():
             self._seeds[i] = used
-        episodes.reset(episodes.everyone, source)
+        episodes.reset(rows, source)
         return self._observations(), self._infos()
+
+    def set_options(self, options: Mapping[str, Any] | None) -> None:
+        """Let every episode that starts from now on be drawn as ``reset(options=…)`` would.
+
+        The episodes that are being played go on; None goes back to the settings.
+
+        Raises:
+            ConfigError: Options that are not allowed.
+            WorkloadError: A workload that does not fit.
+        """
+        self._episodes.draw_from(self._episodes.source(options))
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:  # noqa: ANN401
+        """Call a method of each sub-environment, or read an attribute; see `SubEnvironment`.
+
+        Raises:
+            AttributeError: There is none of that name; the message has those there are.
+        """
+        found = [getattr(one, name) for one in all_of(self._episodes, self._renderer)]
+        return tuple(one(*args, **kwargs) if callable(one) else one for one in found)
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of each sub-environment; see :meth:`call`."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: object) -> None:
+        """Refuse: what can be set is set for all, by arguments or :meth:`set_options`.
+
+        Raises:
+            AttributeError: Always.
+        """
+        raise AttributeError(
+            f"{name!r} cannot be set in the sub-environments of a batch: give it when the "
+            "environment is made, or change the workloads by set_options()"
+        )
 
     def step(self, actions: ArrayLike) -> tuple[Observations, Floats, Flags, Flags, dict[str, Any]]:
         """Take one decision in every sub-environment; see the class.
@@ -143,14 +201,14 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         episodes = self._episodes
         if not episodes.started:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
-        checked = episodes.checked_actions(actions)
-        if self._mode is AutoresetMode.NEXT_STEP:
-            return self._step_then_wait(checked)
-        return self._step_and_reset(checked)
+        checked = checked_actions(actions, self.num_envs)
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            return self._step_and_reset(checked)
+        return self._step_then_wait(checked)
 
     def action_masks(self) -> Flags:
         """Return the legal actions of every sub-environment, bool (N, actions)."""
-        return self._episodes.simulator.legal()
+        return self._episodes.legal()
 
     @property
     def simulator(self) -> Simulator:
@@ -177,7 +235,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
         Raises:
             ConfigError: The state is of an environment with other sizes.
         """
-        if self._mode is AutoresetMode.SAME_STEP:
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
             refuse_over(state)
         self._episodes.set_state(state)
 
@@ -189,6 +247,8 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
                 + " or ".join(map(repr, RENDER_MODES))
             )
             return None
+        if not self._episodes.started:
+            raise gymnasium.error.ResetNeeded("call reset() before render()")
         simulator = self._episodes.simulator
         return tuple(self._renderer.render(simulator, i) for i in range(self.num_envs))
 
@@ -227,10 +287,11 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
     def _step_then_wait(
         self, actions: IntArray
     ) -> tuple[Observations, Floats, Flags, Flags, dict[str, Any]]:
-        """Next-step autoreset: who ended one step ago starts anew in this one."""
-        step = self._episodes.step(actions)
+        """Next-step autoreset: who ended one step ago starts anew in this one. Or nobody does."""
+        restart = self.autoreset_mode is AutoresetMode.NEXT_STEP
+        step = self._episodes.step(actions, restart=restart)
         info = self._infos(step, idle=step.restarted.size)
-        if step.episodes is not None:
+        if step.episodes is not None and self.settings.info == "all":
             info.update(_ending(step.episodes, step.ended, self.num_envs))
         return self._results(step.transition, info)
 
@@ -262,7 +323,7 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
 
     def _observations(self) -> Observations:
         # With `copy` this array is given up before the next step or reset writes one.
-        return self._episodes.simulator.observation
+        return self._episodes.observations()
 
     def _infos(self, step: Step | None = None, idle: int = 0) -> dict[str, Any]:
         """Info of all as they stand, and the reward terms of a step for all but ``idle``."""
@@ -273,9 +334,9 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
             now_ms, illegal_actions = step.transition.now_ms, step.transition.illegal_actions
         # The mask is given up as the observation is.
         info = infos.standing_of_all(
-            episodes.simulator.mask, now_ms, illegal_actions, self._everyone.copy()
+            episodes.masks(), now_ms, illegal_actions, self._everyone.copy()
         )
-        if step is None or idle == self.num_envs:
+        if step is None or idle == self.num_envs or self.settings.info == "mask":
             return info
         stepped = step.transition.stepped
         terms: dict[str, Any] = {}
@@ -287,19 +348,18 @@ class PremaNPUVectorEnv(VectorEnv[Observations, ArrayLike, NDArray[Any]]):
     def _finals(self, step: Step, episodes: EndedEpisodes) -> dict[str, Any]:
         """``final_obs`` and ``final_info`` of the sub-environments whose episode ended."""
         batch, ended, num_envs = self._episodes, step.ended, self.num_envs
-        simulator = batch.simulator
         final_obs = np.full(num_envs, None, dtype=object)
-        for row, table in zip(ended.tolist(), simulator.observation[ended], strict=True):
+        for row, table in zip(ended.tolist(), batch.observations(ended), strict=True):
             final_obs[row] = table
-        now = infos.standing(
-            simulator.mask[ended], batch.now_ms(ended), batch.illegal_actions(ended)
-        )
+        now = infos.standing(batch.masks(ended), batch.now_ms(ended), batch.illegal_actions(ended))
         rise = step.transition.rise[:, ended]
-        now[infos.REWARD_TERMS] = dict(zip(batch.ledger.names, rise, strict=True))
+        everything = self.settings.info == "all"
+        if everything:
+            now[infos.REWARD_TERMS] = dict(zip(batch.ledger.names, rise, strict=True))
 
         def final_info() -> dict[str, Any]:
             spread = infos.spread(num_envs, ended, now)
-            return {**spread, **_ending(episodes, ended, num_envs)}
+            return {**spread, **(_ending(episodes, ended, num_envs) if everything else {})}
 
         return {
             **infos.belonging({"final_obs": final_obs}, infos.flags_of(num_envs, ended)),
@@ -319,7 +379,7 @@ def _ending(episodes: EndedEpisodes, rows: IntArray, num_envs: int) -> dict[str,
 
 
 def _autoreset_mode(given: AutoresetMode | str) -> AutoresetMode:
-    names = [mode.value for mode in AUTORESET_MODES]
+    names = [mode.value for mode in AutoresetMode]
     value = given.value if isinstance(given, AutoresetMode) else str(given)
     if value not in names:
         raise UnknownNameError("autoreset_mode", value, names)

@@ -1,10 +1,10 @@
-"""How sure are we of a number measured on N workloads? Bootstrap over whole workloads.
+"""What might a number have been on other workloads? Bootstrap over whole workloads.
 
 A workload is the unit of chance: its tasks share arrivals and a machine, so tasks are never
 resampled on their own. Every policy is resampled with the *same* draws, which makes ratios between
-policies paired: the luck of a hard workload cancels. Intervals are plain percentile intervals.
+policies paired: the luck of a hard workload cancels. ``intervals.py`` makes intervals of it.
 
-Source: Efron & Tibshirani, An Introduction to the Bootstrap (1993), ch. 13 (percentile interval).
+Source: Efron & Tibshirani, An Introduction to the Bootstrap (1993), ch. 6.
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym.metrics import FloatArray, IntArray, interpolate, percentile
+from prema_gym.metrics import FloatArray, IntArray, interpolate
 
 RESAMPLES = 1000
 """Resamples behind an interval: its ends then move by a few percent of its width between seeds."""
-
-CONFIDENCE_PERCENT = 95.0
 
 _BLOCK_ELEMENTS = 2_000_000
 """Resamples are handled in blocks of this many numbers, so that memory stays in the megabytes."""
@@ -130,10 +128,3 @@ class Bootstrap:
         """Slices of resamples such that a block of ``width`` numbers each stays small."""
         size = max(1, _BLOCK_ELEMENTS // max(width, 1))
         return [slice(start, start + size) for start in range(0, self.resamples, size)]
-
-
-def interval(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Ends of the 95 % percentile interval over the first axis; NaN draws do not take part."""
-    tail = (100.0 - CONFIDENCE_PERCENT) / 2.0
-    by_column = np.moveaxis(draws, 0, -1)
-    return percentile(by_column, tail), percentile(by_column, 100.0 - tail)

@@ -40,9 +40,11 @@ class Clairvoyant:
         rule: What it does, in one sentence.
         source: Where the rule comes from.
         parameters: None.
+        concurrent: It may be played by several threads at once.
     """
 
     mechanisms = ("checkpoint",)
+    concurrent = True
     source = "ours: the optimum of prema_gym.bounds, played with real switch costs"
 
     def __init__(self, metric: str) -> None:
@@ -67,15 +69,15 @@ class Clairvoyant:
         """Find the best order of every workload loaded.
 
         Args:
-            simulator: Loaded, with the mechanism CHECKPOINT alone; the plan keeps looking at it.
+            simulator: Loaded, its first mechanism CHECKPOINT; the plan keeps looking at it.
 
         Raises:
-            ConfigError: The simulator has other mechanisms, or a workload too many tasks.
+            ConfigError: Its first mechanism is another, or a workload has too many tasks.
         """
-        if simulator.mechanisms != self.mechanisms:
+        if simulator.mechanisms[:1] != self.mechanisms:
             raise ConfigError(
-                f"{self.name} plays with checkpoint alone, the simulator has "
-                f"{', '.join(simulator.mechanisms)}"
+                f"{self.name} plays with checkpoint alone, which must come first: the simulator "
+                f"has {', '.join(simulator.mechanisms)}"
             )
         records, present = simulator.tasks, simulator.task_present
         tasks = Tasks(

@@ -61,6 +61,7 @@ def evaluate(
     max_decisions: int | None = None,
     resamples: int = RESAMPLES,
     per_workload: bool = False,
+    per_task: bool = False,
     bounds: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -81,15 +82,17 @@ def evaluate(
         max_decisions: Cut a workload off after so many; None: far more than any policy needs.
         resamples: Bootstrap resamples.
         per_workload: Keep each workload's values.
+        per_task: Keep what became of each task, in memory.
         bounds: Find the clairvoyant optimum of each workload (at most 20 tasks), and regrets.
         threads: Threads that play; None: one a core.
         progress: Told how far it is, from the calling thread.
 
     Raises:
-        ConfigError, WorkloadError: What was given does not fit, or was trained on these seeds.
+        ConfigError: A setting, policy or name is none, or a policy was trained on these seeds.
+        WorkloadError: A workload does not belong to the scenario.
     """
-    scenario = _as_scenario(scenario)
-    estimate, options = one_estimate(estimate, oracle), options or SchedulerOptions()
+    scenario, options = _as_scenario(scenario), options or SchedulerOptions()
+    estimate = one_estimate(estimate, oracle)
     settings = EvaluationSettings(
         scenario=scenario,
         policies=_names(policies),
@@ -105,7 +108,7 @@ def evaluate(
         per_workload=per_workload,
         bounds=bounds,
     )
-    return _compare(settings, policies, threads, progress)
+    return _compare(settings, policies, threads, progress, per_task=per_task)
 
 
 def evaluate_settings(
@@ -136,6 +139,8 @@ def _compare(
     policies: Mapping[str, Decider],
     threads: int | None,
     progress: Progress | None,
+    *,
+    per_task: bool = False,
 ) -> Evaluation:
     threads = whole(1).check("threads", num_cpus() if threads is None else threads)
     catalog = compile_scenario(settings.scenario)
@@ -166,7 +171,12 @@ def _compare(
         workload_digest=_digest(batches),
         settings=settings.to_dict(),
         policies={
-            name: replace(found, regret=regrets(found, optimum)) for name, found in results.items()
+            name: replace(
+                found,
+                regret=regrets(found, optimum),
+                outcomes=outcomes[name] if per_task else None,
+            )
+            for name, found in results.items()
         },
         optimum=optimum,
     )

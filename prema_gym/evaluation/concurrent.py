@@ -1,4 +1,8 @@
-"""How are several policies played on the same workloads? Each on every batch, in threads."""
+"""How are several policies played on the same workloads? Each on every batch, in threads.
+
+Only those that say so (`Decider`) are called side by side. All others take turns, in the order
+given: two may share a model, and one that remembers sees the same batches in the same order.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ def play_all(
         catalog: The compiled scenario.
         batches: The workloads; each batch is one piece of work.
         settings: What every policy plays with.
-        threads: How many batches are played at once.
+        threads: How many batches are played at once, where policies allow it.
         progress: Told how far it is, from the calling thread.
 
     Returns:
@@ -40,9 +44,16 @@ def play_all(
     todo = len(policies) * sum(len(batch) for batch in batches)
     played = 0
     parts: dict[str, list[Outcomes]] = {}
-    with ThreadPoolExecutor(threads) as pool:
+    turns = [name for name, one in policies.items() if not getattr(one, "concurrent", False)]
+    together = len(turns) < len(policies)
+    # One worker takes jobs in their order; it is one of the threads, if there are several.
+    with (
+        ThreadPoolExecutor(1) as one_by_one,
+        ThreadPoolExecutor(max(1, threads - bool(turns and together))) as pool,
+    ):
+        alone = {name: one_by_one if name in turns and threads > 1 else pool for name in policies}
         jobs: dict[Future[Outcomes], tuple[str, int]] = {
-            pool.submit(play, policy, catalog, batch, settings): (name, i)
+            alone[name].submit(play, policy, catalog, batch, settings): (name, i)
             for name, policy in policies.items()
             for i, batch in enumerate(batches)
         }
@@ -53,7 +64,8 @@ def play_all(
                 if progress is not None:
                     progress(played, todo)
         except BaseException:  # also an interrupt: do not play the rest first
-            pool.shutdown(wait=False, cancel_futures=True)
+            for one in (pool, one_by_one):
+                one.shutdown(wait=False, cancel_futures=True)
             raise
         for job, (name, _) in jobs.items():
             parts.setdefault(name, []).append(job.result())

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.hardware.energy import EnergyModel, energy_of_network, static_energy_mj
-from prema_gym.metrics import FloatArray, IntArray, Outcomes, sum_in_order
+from prema_gym.metrics import UNFINISHED, FloatArray, IntArray, Outcomes, sum_in_order
 from prema_gym.simulator import Mechanism
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.fields import TASK_FIELDS
@@ -58,7 +58,8 @@ def outcomes_of(played: Played) -> Outcomes:
 
     return Outcomes(
         **{name: tasks[name].copy() for name in TASK_FIELDS},
-        completion_cycles=tasks["completion_cycles"].copy(),
+        # Dropped and rejected tasks never finish.
+        completion_cycles=np.maximum(tasks["completion_cycles"], UNFINISHED),
         present=present,
         busy_cycles=env["busy_cycles"].copy(),
         killed_cycles=total("killed_cycles"),
@@ -105,7 +106,7 @@ def energy_mj(played: Played, model: EnergyModel | None = None) -> FloatArray:
     switch = switching * np.where(tasks["host_moves"] > 0, host, dram)
     dynamic = sum_in_order(np.where(played.task_present, work + switch, 0.0))
     elapsed = env["busy_cycles"] + env["switching_cycles"] + env["idle_cycles"]
-    return np.asarray(dynamic + elapsed * static_energy_mj(hardware, 1, model=model))
+    return np.asarray(dynamic + elapsed * static_energy_mj(hardware, 1))
 
 
 @lru_cache(maxsize=16)  # as many as compile_scenario keeps

@@ -11,10 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from prema_gym.baselines.choosing import program_of
 from prema_gym.checks import check_fields, declared, instance, optional, whole
 from prema_gym.errors import ConfigError
+from prema_gym.evaluation.compiled import play_by
 from prema_gym.evaluation.outcomes import outcomes_of
-from prema_gym.evaluation.policy import Decider, check_takes_masks, checked_answer, mechanisms_of
+from prema_gym.evaluation.policy import (
+    Decider,
+    check_takes_masks,
+    checked_answer,
+    decides_only_when_free,
+    mechanisms_of,
+)
 from prema_gym.metrics import Outcomes
 from prema_gym.simulator import (
     DEFAULT_ESTIMATE,
@@ -24,6 +32,7 @@ from prema_gym.simulator import (
     SchedulerOptions,
     Simulator,
 )
+from prema_gym.simulator.unchecked import UncheckedSimulator
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.workload import WorkloadBatch
 
@@ -106,6 +115,7 @@ def simulator_for(
         max_tasks=batch.profile.shape[1],
         mechanisms=mechanisms_of(policy),
         estimate=settings.estimate,
+        only_when_free=decides_only_when_free(policy),
         slots=settings.slots,
         options=settings.options,
         max_decisions=settings.max_decisions,
@@ -140,9 +150,7 @@ def play_on(simulator: Simulator, policy: Decider, batch: WorkloadBatch) -> Outc
 def finish(simulator: Simulator, policy: Decider) -> None:
     """Let a policy decide until every loaded workload has ended.
 
-    Workloads that have ended are no longer listened to. A policy that returns no state is not even
-    asked about them; one that keeps a state sees every row in every call, since only it knows how
-    its state is laid out.
+    A rule without a memory decides in compiled code; any other policy is asked through ``predict``.
 
     Args:
         simulator: Loaded, and at its first decisions.
@@ -151,25 +159,54 @@ def finish(simulator: Simulator, policy: Decider) -> None:
     Raises:
         ConfigError: An answer of the policy is none.
     """
-    actions = np.zeros(simulator.num_envs, np.int64)
-    everyone = np.arange(simulator.num_envs)
-    episode_start = np.ones(simulator.num_envs, dtype=bool)
-    state: Any = None
-    first = True
-    while True:
-        going = np.flatnonzero(~simulator.done)
-        if going.size == 0:
-            return
-        # Without a state the rows are independent, so those that have ended can be left out.
-        asked = going if state is None and not first else everyone
-        answer = policy.predict(
-            simulator.observation[asked],
-            state=state,
-            episode_start=episode_start[asked],
-            deterministic=True,
-            action_masks=simulator.mask[asked],
-        )
-        actions[asked], state = checked_answer(policy, answer, asked.size)
-        simulator.step(actions)
-        episode_start[:] = False
-        first = False
+    program = program_of(policy)
+    if program is not None and not simulator.record_timeline:
+        play_by(simulator, program)
+        return
+    Asking(simulator, policy).on()
+
+
+class Asking:
+    """A policy that is asked through ``predict``, with what it remembers between the calls.
+
+    Workloads that have ended are no longer listened to. A policy that returns no state is not even
+    asked about them; one that keeps a state sees every row in every call, since only it knows how
+    its state is laid out.
+
+    Args:
+        simulator: Loaded.
+        policy: Decides.
+    """
+
+    def __init__(self, simulator: UncheckedSimulator, policy: Decider) -> None:
+        self._simulator, self._policy = simulator, policy
+        self._actions = np.zeros(simulator.num_envs, np.int64)
+        self._episode_start = np.ones(simulator.num_envs, dtype=bool)
+        self._state: Any = None
+
+    def on(self) -> None:
+        """Decide until no environment asks any more.
+
+        Raises:
+            ConfigError: An answer of the policy is none.
+        """
+        simulator, policy = self._simulator, self._policy
+        everyone = np.arange(simulator.num_envs)
+        while True:
+            going = np.flatnonzero(simulator.asking)
+            if going.size == 0:
+                return
+            # Without a state the rows are independent, so those that have ended can be left out.
+            first = bool(self._episode_start.any())
+            asked = going if self._state is None and not first else everyone
+            answer = policy.predict(
+                simulator.observation[asked],
+                state=self._state,
+                episode_start=self._episode_start[asked],
+                deterministic=True,
+                action_masks=simulator.mask[asked],
+            )
+            self._actions[asked], self._state = checked_answer(policy, answer, asked.size)
+            simulator.make_room()
+            simulator.step_range(self._actions, 0, simulator.num_envs)
+            self._episode_start[:] = False

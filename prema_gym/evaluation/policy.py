@@ -22,11 +22,15 @@ class Decider(Protocol):
 
     ``predict(observation, state=…, episode_start=…, deterministic=…, action_masks=…)`` returns
     ``(actions, state)`` for a batch of observation tables; what the state is belongs to the policy.
-    It may be called from several threads at once. An optional attribute ``mechanisms`` (names,
-    default ``("checkpoint",)``) says what the action space must offer. An optional method
+    An optional attribute ``concurrent`` (default False) says that it may be called from several
+    threads at once; without it, all its plays come one after the other, in the same order whatever
+    the threads. An optional attribute ``mechanisms`` (names, default ``("checkpoint",)``) says what
+    the action space must offer. An optional method
     ``prepare(simulator)`` is called once the workloads are loaded and returns what is asked in its
     place (`evaluation.clairvoyant`). An optional attribute ``test_seeds`` (a range) says on which
-    seeds a policy that has learned may be compared.
+    seeds a policy that has learned may be compared. An optional attribute ``only_when_free`` is
+    True for a policy without a state that would let a running task go on whatever it is shown: it
+    is not asked then, which changes nothing but the number of decisions.
     """
 
     @property
@@ -47,6 +51,11 @@ def mechanisms_of(policy: Decider) -> tuple[str, ...]:
             f"got {policy!r}"
         )
     return check_mechanisms(getattr(policy, "mechanisms", DEFAULT_MECHANISMS))
+
+
+def decides_only_when_free(policy: Decider) -> bool:
+    """Whether a policy need not be asked while a task runs."""
+    return bool(getattr(policy, "only_when_free", False))
 
 
 def check_takes_masks(policy: Decider) -> None:

@@ -5,10 +5,23 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from prema_gym.metrics import METRICS, FloatArray
+import numpy as np
+
+from prema_gym.errors import ConfigError, MissingExtraError, located
+from prema_gym.metrics import METRICS, FloatArray, Outcomes
+from prema_gym.metrics.groups import GROUP_COLUMNS, Groups
+
+if TYPE_CHECKING:
+    import pandas
+
+Mark = Literal["", "few workloads", "few tasks", "unfinished"]
+"""Nothing; or there are too few workloads for an interval, too few tasks to read a percentile from,
+or unfinished tasks, so that a value stands for the survivors and is compared with nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,16 +30,20 @@ class MetricValue:
 
     Attributes:
         mean: Mean over workloads; for a pooled metric, its percentile over all tasks.
-        ci95: Ends of the 95 % bootstrap interval; NaN with fewer than two workloads.
+        ci95: Ends of its 95 % interval (`prema_gym.evaluation.intervals`); NaN where a mark says
+            why there is none.
         ratio: How many times better than the policy compared with: above 1 is better, whatever the
-            metric's direction. NaN for 0/0 and for metrics without a direction.
+            metric's direction. NaN for 0/0, for metrics without a direction, and where either
+            policy left tasks unfinished.
         ratio_ci95: Ends of its interval, from the same resamples for both policies.
+        mark: What a reader must know: see `Mark`.
     """
 
     mean: float
     ci95: tuple[float, float]
     ratio: float
     ratio_ci95: tuple[float, float]
+    mark: Mark = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +55,13 @@ class PolicyResult:
         sla_curve: Share of tasks with NTT > n, by target n.
         mechanisms: What its action space offered.
         tasks: Tasks in all workloads.
-        unfinished: Tasks that never finished; means over NTT leave them out.
+        unfinished: Tasks that never finished; means over NTT leave them out, nothing is compared.
         truncated: Workloads cut off by the decision limit.
         per_workload: Each workload's value by metric, float64 (workloads,); empty unless asked for.
         regret: By metric, (value − optimum)/optimum with means over workloads, 0 at best; empty
             unless asked for.
+        outcomes: What became of every task; None unless asked for. Not part of the JSON report.
+        groups: A row for each network and each priority, all workloads together.
     """
 
     metrics: dict[str, MetricValue]
@@ -53,6 +72,8 @@ class PolicyResult:
     truncated: int
     per_workload: dict[str, FloatArray] = field(default_factory=dict)
     regret: dict[str, float] = field(default_factory=dict)
+    outcomes: Outcomes | None = None
+    groups: Groups = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,10 +117,96 @@ class Evaluation:
             m.name: {"unit": m.unit, "better": m.better, "formula": m.formula, "source": m.source}
             for m in METRICS
         }
+        data["group_columns"] = {
+            c.name: {"unit": c.unit, "better": c.better, "formula": c.formula}
+            for c in GROUP_COLUMNS
+        }
         data["policies"] = {name: _plain(result) for name, result in self.policies.items()}
         if self.optimum:
             data["optimum"] = self.optimum
         return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, where: str = "report") -> Evaluation:
+        """Read what :meth:`to_dict` gave, also after strict JSON, where null stands for NaN.
+
+        Args:
+            data: A JSON report.
+            where: Where it is from, for messages.
+
+        Raises:
+            ConfigError: It is no report of a comparison.
+        """
+        with located(where):
+            try:
+                own = ("scenario", "seed", "workloads", "most_tasks", "relative_to", "versions")
+                return cls(
+                    **{name: data[name] for name in own},
+                    workload_digest=data["workload_digest"],
+                    settings=dict(data["settings"]),
+                    policies={name: _read(found) for name, found in data["policies"].items()},
+                    optimum={name: _number(v) for name, v in data.get("optimum", {}).items()},
+                )
+            except (KeyError, TypeError, AttributeError, ValueError) as error:
+                raise ConfigError(
+                    "this is no report of `prema-gym evaluate --format json` (or the "
+                    f"evaluation.json of its --output): {type(error).__name__}: {error}"
+                ) from error
+
+    def to_frame(self, per: Literal["workload", "task"] = "workload") -> pandas.DataFrame:
+        """Give the values as a DataFrame: a row a policy and workload, or policy and task.
+
+        Args:
+            per: "workload" (every metric) or "task" (network, priority, times, NTT).
+
+        Raises:
+            ConfigError: The values were not kept, or ``per`` is neither.
+            MissingExtraError: pandas is not installed.
+        """
+        if per not in ("workload", "task"):
+            raise ConfigError(f"per must be 'workload' or 'task', got {per!r}")
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError("to_frame", "pandas", "frames") from None
+        rows_of = self._workload_columns if per == "workload" else self._task_columns
+        frames = [pandas.DataFrame(rows_of(name)) for name in self.policies]
+        return pandas.concat(frames, ignore_index=True)
+
+    def _workload_columns(self, name: str) -> dict[str, Any]:
+        values = self.policies[name].per_workload
+        if not values:
+            raise ConfigError("values per workload were not kept: evaluate(…, per_workload=True)")
+        return {"policy": name, **self._counted(np.arange(self.workloads)), **values}
+
+    def _task_columns(self, name: str) -> dict[str, Any]:
+        outcomes = self.policies[name].outcomes
+        if outcomes is None:
+            raise ConfigError("values per task were not kept: evaluate(…, per_task=True)")
+        workload, task = np.nonzero(outcomes.present)
+        networks = np.array(self.settings["scenario"]["networks"])
+
+        def ms(cycles: Any) -> FloatArray:  # noqa: ANN401 - an array of cycles
+            return np.asarray(cycles[workload, task] / outcomes.cycles_per_ms, np.float64)
+
+        latency = outcomes.latency_ms[workload, task]
+        return {
+            "policy": name,
+            **self._counted(workload),
+            "task": task,
+            "network": networks[outcomes.network[workload, task]],
+            "batch_size": outcomes.batch_size[workload, task],
+            "priority": outcomes.priority[workload, task],
+            "arrival_ms": ms(outcomes.arrival_cycles),
+            "isolated_ms": ms(outcomes.isolated_cycles),
+            "latency_ms": latency,
+            "ntt": outcomes.ntt[workload, task],
+            "late": latency > ms(outcomes.deadline_cycles - outcomes.arrival_cycles),
+        }
+
+    def _counted(self, workload: Any) -> dict[str, Any]:  # noqa: ANN401 - an array of numbers
+        """Which workload it is, by its seed where it was drawn."""
+        return {"workload": workload} if self.seed is None else {"seed": self.seed + workload}
 
 
 def _plain(result: PolicyResult) -> dict[str, Any]:
@@ -112,4 +219,38 @@ def _plain(result: PolicyResult) -> dict[str, Any]:
         data["per_workload"] = {name: v.tolist() for name, v in result.per_workload.items()}
     if result.regret:
         data["regret"] = result.regret
+    data["by"] = result.groups
     return data
+
+
+def _read(data: Mapping[str, Any]) -> PolicyResult:
+    """Undo :func:`_plain`."""
+    return PolicyResult(
+        metrics={m.name: _read_value(data[m.name]) for m in METRICS if m.name in data},
+        sla_curve={int(n): _read_value(value) for n, value in data["sla_curve"].items()},
+        mechanisms=tuple(data["mechanisms"]),
+        tasks=data["num_tasks"],
+        unfinished=data["num_unfinished"],
+        truncated=data["num_truncated"],
+        per_workload={
+            name: np.array([_number(v) for v in values], np.float64)
+            for name, values in data.get("per_workload", {}).items()
+        },
+        regret={name: _number(v) for name, v in data.get("regret", {}).items()},
+        groups=data.get("by", {}),
+    )
+
+
+def _read_value(data: Mapping[str, Any]) -> MetricValue:
+    low, high = data["ci95"]
+    ratio_low, ratio_high = data["ratio_ci95"]
+    return MetricValue(
+        mean=_number(data["mean"]),
+        ci95=(_number(low), _number(high)),
+        ratio=_number(data["ratio"]),
+        ratio_ci95=(_number(ratio_low), _number(ratio_high)),
+    )
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)

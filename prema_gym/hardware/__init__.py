@@ -9,7 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prema_gym.hardware.area import ContextTableArea, context_table_area
+from prema_gym.hardware.bottleneck import Shares, shares_of
 from prema_gym.hardware.config import NPUConfig
+from prema_gym.hardware.machines import Machine
+from prema_gym.hardware.memory import MemoryNeed, memory_need
 from prema_gym.hardware.timing import (
     LayerTiming,
     NetworkTiming,
@@ -44,6 +47,8 @@ __all__ = [
     "Energy",
     "EnergyModel",
     "LayerTiming",
+    "Machine",
+    "MemoryNeed",
     "NPUConfig",
     "NetworkTiming",
     "PreemptionCost",
@@ -51,6 +56,7 @@ __all__ = [
     "PreemptionRow",
     "Profile",
     "ProfileTable",
+    "Shares",
     "Spread",
     "Timing",
     "build_profile",
@@ -58,8 +64,10 @@ __all__ = [
     "energy_of_network",
     "energy_of_switch",
     "energy_of_timing",
+    "memory_need",
     "preemption_cost",
     "preemption_table",
+    "shares_of",
     "stack_profiles",
     "time_gemm",
     "time_layer",

@@ -9,21 +9,36 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
-from prema_gym.checks import check_fields, declared, infinite, read_record, whole
+from prema_gym.checks import (
+    check_fields,
+    declared,
+    infinite,
+    number,
+    one_of,
+    optional,
+    plain,
+    read_record,
+    whole,
+)
 from prema_gym.errors import ConfigError
 from prema_gym.files import read_toml, write_toml
 from prema_gym.hardware.switching import LATENCY
 
 INT64_MAX = 2**63 - 1
 
+WEIGHT_PRELOADS: tuple[str, ...] = ("exposed", "hidden")
+"""When a tile's weights are shifted into the array: before it, or while the one before runs."""
+
 # Widest values accepted, far beyond any machine, so that every product below is easy to bound.
 _MOST_COUNT = 2**20
 _MOST_BYTES = 2**50
 _MOST_HZ = 10**12
+_MOST_WATTS = 1e6
 
 
 def _size(default: int, unit: str, source: str, *, least: int = 1, most: int) -> int:
@@ -103,8 +118,8 @@ class NPUConfig:
     dram_bytes: int = _size(
         8 * 2**30,
         "B",
-        "NPU memory for checkpointed contexts; ours: sixteen contexts of at most UBUF and "
-        "accumulators (9 MiB each) never fill the 8 GiB of one HBM2 stack",
+        "NPU memory for checkpointed contexts; ours: one HBM2 stack, which sixteen contexts of at "
+        "most one tile (1 MiB each) never fill",
         least=0,
         most=_MOST_BYTES,
     )
@@ -130,6 +145,21 @@ class NPUConfig:
         "one operation a lane and cycle; ours (fidelity.md, C): one lane per array column",
         most=_MOST_COUNT,
     )
+    static_watts: float | None = declared(
+        None,
+        optional(number(0.0, _MOST_WATTS, unit="W")),
+        unit="W",
+        source="leakage and clocks, whether it works or not; left out: 28 W for this machine, TPU "
+        "v1's when idle (Jouppi et al., ISCA 2017), and scaled for another with its array and its "
+        "buffers (fidelity.md, Claims)",
+    )
+    weight_preload: str = declared(
+        "exposed",
+        one_of("weight preload", WEIGHT_PRELOADS),
+        unit="name",
+        source="exposed: Algorithm 1 charges every tile for filling the array (fidelity.md); "
+        "hidden: shadow registers take the next tile's weights meanwhile, as in TPU v1",
+    )
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -151,16 +181,15 @@ class NPUConfig:
             )
 
     def _check_overflow(self) -> None:
-        """Hold the largest transfer of a GEMM context, in cycles, within int64."""
-        tile_elements = self.array_rows * (self.array_cols + self.tile_rows)
-        largest = self.context_limit_bytes + tile_elements * self.element_bytes
+        """Hold the largest transfer, a restore of a context and both buffers, within int64."""
+        largest = self.context_limit_bytes + self.ubuf_bytes + self.wbuf_bytes
         for name in ("dram_bytes_per_s", "host_link_bytes_per_s"):
             ratio = self.cycles_per_byte(name)
             # What the kernels form to round up: n · num + den − 1.
             if largest * ratio.numerator + ratio.denominator > INT64_MAX:
                 raise ConfigError(
                     f"{name} must keep cycle counts within 64 bits, got {getattr(self, name)} with "
-                    f"clock_hz = {self.clock_hz} and contexts of up to {largest} B; use rounder "
+                    f"clock_hz = {self.clock_hz} and restores of up to {largest} B; use rounder "
                     "rates or smaller buffers"
                 )
 
@@ -178,14 +207,27 @@ class NPUConfig:
 
     @property
     def vector_tile_elements(self) -> int:
-        """Output elements of one full VECTOR_OP: as many as one full GEMM_OP drains."""
-        return self.tile_rows * self.array_cols
+        """Output elements of one full VECTOR_OP: as many as a weight tile has.
+
+        Ours: small enough that what a layer cannot hide, its first load and last store, is little.
+        """
+        return self.array_rows * self.array_cols
+
+    @property
+    def fill_cycles(self) -> int:
+        """Cycles of a GEMM_OP besides its rows: weights in, first row through, last sum out."""
+        return 2 * self.array_rows + self.array_cols - 2
+
+    @property
+    def hidden_fill_cycles(self) -> int:
+        """What a stretch of GEMM_OPs pays once, and again after an interruption; 0 if exposed."""
+        return self.fill_cycles if self.weight_preload == "hidden" else 0
 
     @property
     def context_limit_bytes(self) -> int:
-        """Largest context a checkpoint can hold: a full UBUF and one tile's partial sums."""
-        sums = self.tile_rows * self.array_cols * self.accumulator_bytes
-        return self.ubuf_bytes + sums
+        """Largest context a checkpoint can hold: one tile's output, or its partial sums."""
+        sums = self.tile_rows * self.array_cols * max(self.element_bytes, self.accumulator_bytes)
+        return max(sums, self.vector_tile_elements * self.element_bytes)
 
     def cycles_per_byte(self, bandwidth: str) -> Fraction:
         """Exact clock/bandwidth ratio of a bandwidth field, 0 if it is infinite."""
@@ -193,6 +235,11 @@ class NPUConfig:
         if math.isinf(rate):
             return Fraction(0)
         return Fraction(self.clock_hz, rate)
+
+    @cached_property
+    def dram_cycles_per_byte(self) -> Fraction:
+        """Exact clock/bandwidth ratio of NPU memory, kept: every tile's time needs it."""
+        return self.cycles_per_byte("dram_bytes_per_s")
 
     def milliseconds(self, cycles: float) -> float:
         """Time of ``cycles`` in milliseconds."""
@@ -211,9 +258,9 @@ class NPUConfig:
         """Nearest whole number of cycles: 0.25 ms is 175 000 at 700 MHz, 250 000 at 1 GHz."""
         return round(milliseconds * self.clock_hz / 1e3)
 
-    def to_dict(self) -> dict[str, int | float]:
-        """Every field by name, as plain numbers."""
-        return asdict(self)
+    def to_dict(self) -> dict[str, int | float | str]:
+        """Every field by name, as plain numbers and names; one that is left out stays out."""
+        return plain(self)
 
     @classmethod
     def from_dict(

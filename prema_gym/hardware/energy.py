@@ -1,8 +1,8 @@
 """How much energy does an inference take, and how much does a preemption add?
 
-Operations and bytes of the timing model times a published energy each, plus static power times
-time. The absolute figures are as good as the sources, which stand for different chips of 45 to
-28 nm; ratios between policies on one machine depend on them much less.
+Operations and bytes of the timing model times a published energy each, plus the machine's static
+power times time. The absolute figures are as good as the sources, which stand for different chips
+of 45 to 28 nm; ratios between policies on one machine depend on them much less.
 
 Unit: millijoules; energies per operation in picojoules. Source: beside each number; the sum is
 ours.
@@ -61,9 +61,6 @@ class EnergyModel:
     host_dram_pj_per_byte: float = _constant(
         162.5, "pJ/B", f"{_HOROWITZ}: off-chip memory from 1.3 nJ for 64 bits, its lower end"
     )
-    static_watts: float = _constant(
-        28.0, "W", "Jouppi et al., ISCA 2017: TPU v1 idle, a 700 MHz systolic array in 28 nm"
-    )
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -90,12 +87,53 @@ class Energy:
         return self.dynamic_mj + self.static_mj
 
 
-def static_energy_mj(
-    config: NPUConfig, cycles: float, *, model: EnergyModel | None = None
-) -> float:
+_PAPER_MACHINE = NPUConfig(static_watts=28.0)
+"""Jouppi et al., ISCA 2017: TPU v1 idle, a 700 MHz systolic array in 28 nm."""
+
+_ARRAY_SHARE, _BUFFERS_SHARE = 30 / 67, 37 / 67
+"""The two parts that fill most of TPU v1's die, 30 % and 37 % of it (ibid., its floor plan)."""
+
+
+def static_watts(config: NPUConfig) -> float:
+    """Static power [W]: what the machine says of itself, else the paper's machine's, scaled.
+
+    Leakage goes with area, so the array's part is scaled with its multipliers and their width, the
+    buffers' with the bytes they hold; a slower clock saves nothing. Source: the rule is ours.
+    """
+    if config.static_watts is not None:
+        return config.static_watts
+
+    def array(machine: NPUConfig) -> int:
+        return machine.array_rows * machine.array_cols * machine.element_bytes
+
+    def buffers(machine: NPUConfig) -> int:
+        return machine.ubuf_bytes + machine.wbuf_bytes
+
+    known = _PAPER_MACHINE
+    of_array = array(config) / array(known)
+    of_buffers = buffers(config) / buffers(known)
+    return static_watts(known) * (_ARRAY_SHARE * of_array + _BUFFERS_SHARE * of_buffers)
+
+
+def assumptions(config: NPUConfig) -> list[str]:
+    """What energies of this machine assume beyond what is known of the paper's: a line each."""
+    found = []
+    if config.static_watts is None and static_watts(config) != static_watts(_PAPER_MACHINE):
+        found.append(
+            f"energy: {static_watts(config):.3g} W of static power, scaled from the paper's "
+            "machine by array and buffers; say the machine's own as static_watts in [hardware]"
+        )
+    if config.element_bytes != _PAPER_MACHINE.element_bytes:
+        found.append(
+            f"energy: a MAC costs what one of 16 bits does, also with {config.element_bytes}-byte "
+            "operands"
+        )
+    return found
+
+
+def static_energy_mj(config: NPUConfig, cycles: float) -> float:
     """Static energy of ``cycles``, busy or idle."""
-    model = EnergyModel() if model is None else model
-    return model.static_watts * config.milliseconds(cycles)
+    return static_watts(config) * config.milliseconds(cycles)
 
 
 def energy_of_network(
@@ -131,20 +169,21 @@ def energy_of_timing(
 ) -> Energy:
     """Energy of anything timed on ``config``: a GEMM, a layer or a network.
 
-    Every byte moved is written to a buffer and read from it once; every sum is written to the
-    accumulators and read from them once, to add to it or to drain it.
+    Every byte loaded is written to a buffer once and read from it by each tile that uses it, every
+    result is written and read once; every sum is written to the accumulators and read from them
+    once, to add to it or to drain it.
     """
     model = EnergyModel() if model is None else model
     compute_pj = timing.array_macs * model.mac_pj + timing.vector_ops * model.vector_op_pj
     on_chip_pj = (
-        2 * timing.bytes_moved * model.buffer_pj_per_byte
+        timing.buffer_bytes * model.buffer_pj_per_byte
         + 2 * timing.sums_bytes * model.accumulator_pj_per_byte
     )
     return Energy(
         compute_mj=compute_pj * _MJ_PER_PJ,
         on_chip_mj=on_chip_pj * _MJ_PER_PJ,
         dram_mj=timing.bytes_moved * model.dram_pj_per_byte * _MJ_PER_PJ,
-        static_mj=static_energy_mj(config, timing.cycles, model=model),
+        static_mj=static_energy_mj(config, timing.cycles),
     )
 
 
@@ -153,6 +192,7 @@ def energy_of_switch(
     *,
     context_bytes: int,
     reload_bytes: int = 0,
+    refill_cycles: int = 0,
     to_host: bool = False,
     model: EnergyModel | None = None,
 ) -> Energy:
@@ -166,23 +206,25 @@ def energy_of_switch(
         config: The machine.
         context_bytes: Saved and restored, at least 0.
         reload_bytes: Loaded again on restore, at least 0.
+        refill_cycles: To fill the array again, at least 0.
         to_host: Whether the context went to host memory.
         model: Energy per operation; None for the documented defaults.
 
     Raises:
-        ConfigError: A number of bytes is negative.
+        ConfigError: A number of bytes or cycles is negative.
     """
     context_bytes = _MOVED.check("context_bytes", context_bytes)
     reload_bytes = _MOVED.check("reload_bytes", reload_bytes)
+    cycles = whole(0, unit="cycles").check("refill_cycles", refill_cycles)
     model = EnergyModel() if model is None else model
     machine = machine_array(config)
     moved = 2 * context_bytes
     if to_host:
-        cycles = 2 * host_cycles(machine, context_bytes) + dram_cycles(machine, reload_bytes)
+        cycles += 2 * host_cycles(machine, context_bytes) + dram_cycles(machine, reload_bytes)
         host_pj = moved * (model.host_link_pj_per_byte + model.host_dram_pj_per_byte)
         dram_pj = reload_bytes * model.dram_pj_per_byte
     else:
-        cycles = dram_cycles(machine, context_bytes) + dram_cycles(
+        cycles += dram_cycles(machine, context_bytes) + dram_cycles(
             machine, context_bytes + reload_bytes
         )
         host_pj = 0.0
@@ -191,5 +233,5 @@ def energy_of_switch(
         on_chip_mj=(moved + reload_bytes) * model.buffer_pj_per_byte * _MJ_PER_PJ,
         dram_mj=dram_pj * _MJ_PER_PJ,
         host_mj=host_pj * _MJ_PER_PJ,
-        static_mj=static_energy_mj(config, int(cycles), model=model),
+        static_mj=static_energy_mj(config, int(cycles)),
     )

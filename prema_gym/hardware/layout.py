@@ -13,22 +13,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Columns of ProfileTable.segments. A segment is GROUPS equal output tiles, each of INNER_TILES
-# tiles of INNER_CYCLES and one of LAST_CYCLES.
+# Columns of ProfileTable.segments. A segment is GROUPS equal output tiles, each of TILES tiles: one
+# of FIRST_CYCLES, then some of INNER_CYCLES, then, if there are two or more, one that takes the
+# rest of GROUP_CYCLES.
 START_CYCLES = 0  # since the phase's repetition began
-LEAD_CYCLES = 1  # exposed first load of a layer, part of its first tile; else 0
-GROUPS = 2
-INNER_TILES = 3
-INNER_CYCLES = 4
-LAST_CYCLES = 5
-OUTPUT_BASE_BYTES = 6  # this layer's output finished before the segment; 0 only at a layer's start
+GROUPS = 1
+TILES = 2
+GROUP_CYCLES = 3
+FIRST_CYCLES = 4
+INNER_CYCLES = 5
+UNSTORED_BYTES = 6  # output of the tile before the segment, on chip yet; 0 only at a layer's start
 OUTPUT_BYTES = 7  # finished by one output tile
 PARTIAL_BYTES = 8  # partial sums between the K tiles of an output tile
-INNER_LOAD_BYTES = 9
-LAST_LOAD_BYTES = 10
-LAYER_CYCLES = 11  # of the whole layer, as `layer_groups` counts layers, the segment belongs to
-LAYER_ESTIMATED_CYCLES = 12  # what the scheduler expects that layer to take
-SEGMENT_FIELDS = 13
+FIRST_LOAD_BYTES = 9
+INNER_LOAD_BYTES = 10  # of each tile of an output tile but the first
+RESIDENT_BYTES = 11  # loaded before the segment for tiles from its start on
+FIRST_KEPT_BYTES = 12  # by how much that grows with an output tile's first tile, or shrinks
+INNER_KEPT_BYTES = 13  # and with each other one
+REFILL_CYCLES = 14  # of the array at a restore before an output tile's first tile
+LAYER_CYCLES = 15  # of the whole layer, as `layer_groups` counts layers, the segment belongs to
+LAYER_ESTIMATED_CYCLES = 16  # what the scheduler expects that layer to take
+SEGMENT_FIELDS = 17
 
 AT_END = -1  # in place of a segment: no tile is left
 
@@ -45,14 +50,14 @@ FIRST_PHASE = 0
 END_PHASE = 1
 
 # Entries of ProfileTable.machine. n bytes take ceil(n · NUM / DEN) cycles.
-UBUF_BYTES = 0
-DRAM_BYTES = 1
-DRAM_LATENCY_CYCLES = 2
-DRAM_NUM = 3
-DRAM_DEN = 4
-HOST_NUM = 5
-HOST_DEN = 6
-SWITCH_CYCLES = 7
+DRAM_BYTES = 0
+DRAM_LATENCY_CYCLES = 1
+DRAM_NUM = 2
+DRAM_DEN = 3
+HOST_NUM = 4
+HOST_DEN = 5
+INNER_REFILL_CYCLES = 6  # of the array at a restore before any other tile of an output tile
+SWITCH_CYCLES = 7  # of a preemption, before anything is saved
 MACHINE_FIELDS = 8
 
 

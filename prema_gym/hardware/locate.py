@@ -13,22 +13,26 @@ from prema_gym.hardware.layout import (
     AT_END,
     END_PHASE,
     END_SEGMENT,
+    FIRST_CYCLES,
+    FIRST_KEPT_BYTES,
+    FIRST_LOAD_BYTES,
     FIRST_PHASE,
     FIRST_SEGMENT,
+    GROUP_CYCLES,
     GROUPS,
     INNER_CYCLES,
+    INNER_KEPT_BYTES,
     INNER_LOAD_BYTES,
-    INNER_TILES,
-    LAST_CYCLES,
-    LAST_LOAD_BYTES,
-    LEAD_CYCLES,
-    OUTPUT_BASE_BYTES,
+    INNER_REFILL_CYCLES,
     OUTPUT_BYTES,
     OUTPUT_STEPS,
     PARTIAL_BYTES,
     PHASE_CYCLES,
+    REFILL_CYCLES,
     REPEAT,
-    UBUF_BYTES,
+    RESIDENT_BYTES,
+    TILES,
+    UNSTORED_BYTES,
     ProfileTable,
 )
 
@@ -38,20 +42,17 @@ class PreemptionPoint(NamedTuple):
 
     boundary_cycles: int
     context_bytes: int  # saved by a CHECKPOINT there
-    reload_bytes: int  # weights and inputs the next tile loads again after a restore
+    reload_bytes: int  # weights and inputs loaded again at a restore
+    refill_cycles: int  # to fill the array again then
 
 
 @inlined
-def _locate_in_phase(
-    table: ProfileTable, first: int, end: int, progress: int, guess: int
-) -> tuple[int, int, int, int]:
-    """As :func:`locate_inlined`, within one repetition of the phase ``[first, end)``.
+def _segment_at(table: ProfileTable, first: int, end: int, progress: int, guess: int) -> int:
+    """The last segment of ``[first, end)`` that starts at or before ``progress``.
 
-    The segment is ``end`` where the repetition ends.
+    By bisection, within what steps of 1, 2, 4, … from the guess have left.
     """
-    # The last segment that starts at or before `progress`: by bisection, within what steps of 1,
-    # 2, 4, … from the guess have left.
-    segments, starts = table.segments, table.starts
+    starts = table.starts
     segment = first
     beyond = end
     if first < guess < end and starts[guess] <= progress:
@@ -67,47 +68,66 @@ def _locate_in_phase(
             segment = middle
         else:
             beyond = middle
+    return segment
 
-    start = starts[segment]
-    lead = segments[segment, LEAD_CYCLES]
-    inner_tiles = segments[segment, INNER_TILES]
-    inner = segments[segment, INNER_CYCLES]
-    group = inner_tiles * inner + segments[segment, LAST_CYCLES]
 
-    # Tiles are equal once the lead is taken off; within the lead, the first tile is in flight.
-    done = progress - start
-    if done > 0:
-        done = max(done - lead, 1)
-        start += lead
+@inlined
+def _locate_in_phase(
+    table: ProfileTable, first: int, end: int, progress: int, guess: int
+) -> tuple[int, int, int, int, int]:
+    """As :func:`locate_inlined`, within one repetition of the phase ``[first, end)``.
+
+    The segment is ``end`` where the repetition ends.
+    """
+    segments = table.segments
+    segment = _segment_at(table, first, end, progress, guess)
+    group = segments[segment, GROUP_CYCLES]
+    tiles = segments[segment, TILES]
+    first_cycles = segments[segment, FIRST_CYCLES]
+    inner_cycles = segments[segment, INNER_CYCLES]
+    done = progress - table.starts[segment]
     groups_done = done // group
-    tiles_done = 0
     rest = done - groups_done * group
-    if rest > inner_tiles * inner:
-        groups_done += 1
-    elif rest > 0:
-        tiles_done = (rest + inner - 1) // inner
-    boundary = start + groups_done * group + tiles_done * inner
+    boundary = progress - rest
+    tiles_done = 0
+    if rest > 0:
+        if tiles > 1 and rest <= first_cycles + (tiles - 2) * inner_cycles:
+            inner_done = 0
+            if rest > first_cycles:
+                inner_done = (rest - first_cycles + inner_cycles - 1) // inner_cycles
+            tiles_done = 1 + inner_done
+            boundary += first_cycles + inner_done * inner_cycles
+        else:  # the last tile of an output tile is in flight
+            groups_done += 1
+            boundary += group
 
+    kept_first, kept_inner = (
+        segments[segment, FIRST_KEPT_BYTES],
+        segments[segment, INNER_KEPT_BYTES],
+    )
+    reload = segments[segment, RESIDENT_BYTES]
+    reload += groups_done * (kept_first + (tiles - 1) * kept_inner)
+    if tiles_done > 0:
+        context = segments[segment, PARTIAL_BYTES]
+        reload += kept_first + (tiles_done - 1) * kept_inner + segments[segment, INNER_LOAD_BYTES]
+        return boundary, context, reload, table.machine[INNER_REFILL_CYCLES], segment
     if groups_done == segments[segment, GROUPS]:  # the end of this segment: the next one follows
         segment += 1
         groups_done = 0
         if segment == end:
-            return boundary, 0, 0, end
-    output = segments[segment, OUTPUT_BASE_BYTES] + groups_done * segments[segment, OUTPUT_BYTES]
-    if output == 0 and tiles_done == 0:  # the start of a layer
-        return boundary, 0, 0, segment
-    context = min(table.machine[UBUF_BYTES], output)
-    if tiles_done > 0:
-        context += segments[segment, PARTIAL_BYTES]
-    if tiles_done < segments[segment, INNER_TILES]:
-        return boundary, context, segments[segment, INNER_LOAD_BYTES], segment
-    return boundary, context, segments[segment, LAST_LOAD_BYTES], segment
+            return boundary, 0, 0, 0, end
+    context = segments[segment, OUTPUT_BYTES if groups_done > 0 else UNSTORED_BYTES]
+    if context == 0:  # the start of a layer
+        return boundary, 0, 0, 0, segment
+    # At the end of a segment the next one's RESIDENT_BYTES are the same.
+    reload += segments[segment, FIRST_LOAD_BYTES]
+    return boundary, context, reload, segments[segment, REFILL_CYCLES], segment
 
 
 @inlined
 def locate_inlined(
     table: ProfileTable, profile: int, output_length: int, progress: int, guess: int
-) -> tuple[int, int, int, int]:
+) -> tuple[int, int, int, int, int]:
     """Find the first boundary at or after ``progress`` and what a preemption there costs.
 
     Args:
@@ -118,9 +138,9 @@ def locate_inlined(
         guess: A segment not far before the one sought, which makes it quicker; any number is right.
 
     Returns:
-        ``(boundary_cycles, context_bytes, reload_bytes)``, see :class:`PreemptionPoint`, and the
-        row of ``table.segments`` with the tile that follows, or AT_END. A boundary is its own first
-        boundary. O(phases + log segments).
+        ``(boundary_cycles, context_bytes, reload_bytes, refill_cycles)``, see
+        :class:`PreemptionPoint`, and the row of ``table.segments`` with the tile that follows, or
+        AT_END. A boundary is its own first boundary. O(phases + log segments).
 
     For callers that are compiled themselves; :func:`locate` is the same for all others.
     """
@@ -135,16 +155,18 @@ def locate_inlined(
             first = table.phases[phase, FIRST_SEGMENT]
             end = table.phases[phase, END_SEGMENT]
             within = (progress - phase_start) % cycles
-            boundary, context, reload, segment = _locate_in_phase(table, first, end, within, guess)
+            boundary, context, reload, refill, segment = _locate_in_phase(
+                table, first, end, within, guess
+            )
             boundary += progress - within
             if segment == end:  # of this repetition; phases lie one behind the other
                 if boundary < phase_start + repeat * cycles:
                     segment = first
                 elif phase + 1 == end_phase:
                     segment = AT_END
-            return boundary, context, reload, segment
+            return boundary, context, reload, refill, segment
         phase_start += repeat * cycles
-    return phase_start, 0, 0, AT_END
+    return phase_start, 0, 0, 0, AT_END
 
 
 @inlined
@@ -156,6 +178,6 @@ def first_segment(table: ProfileTable, profile: int) -> int:
 @in_place
 def locate(
     table: ProfileTable, profile: int, output_length: int, progress: int
-) -> tuple[int, int, int, int]:
+) -> tuple[int, int, int, int, int]:
     """As :func:`locate_inlined`, compiled and cached on its own."""
     return locate_inlined(table, profile, output_length, progress, AT_END)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from prema_gym.errors import located
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.layout import SWITCH_CYCLES
 from prema_gym.hardware.profile import Profile, build_profile
@@ -28,7 +29,7 @@ class PreemptionCost:
     wait_cycles: int  # until the next boundary
     switch_cycles: int  # then, before anything is saved: the machine's own switch latency
     context_bytes: int  # saved by CHECKPOINT, 0 for the others
-    reload_bytes: int  # weights and inputs the next tile loads again on restore
+    reload_bytes: int  # weights and inputs loaded again on restore
     save_cycles: int  # CHECKPOINT to NPU memory
     restore_cycles: int  # from NPU memory, later
     host_save_cycles: int  # CHECKPOINT to the host, where NPU memory is full
@@ -67,7 +68,7 @@ def preemption_cost(
     Raises:
         ConfigError: ``progress_cycles`` lies outside the task.
     """
-    boundary, context, reload = profile.preemption_point(
+    boundary, context, reload, refill = profile.preemption_point(
         progress_cycles, output_length=output_length
     )
     total = profile.total_cycles(output_length)
@@ -78,9 +79,10 @@ def preemption_cost(
         context_bytes=context,
         reload_bytes=reload,
         save_cycles=int(dram_cycles(machine, context)),
-        restore_cycles=int(dram_cycles(machine, context + reload)),
+        restore_cycles=int(dram_cycles(machine, context + reload)) + refill,
         host_save_cycles=int(host_cycles(machine, context)),
-        host_restore_cycles=int(host_cycles(machine, context) + dram_cycles(machine, reload)),
+        host_restore_cycles=int(host_cycles(machine, context) + dram_cycles(machine, reload))
+        + refill,
         killed_cycles=boundary if boundary < total else 0,
         drain_cycles=total - progress_cycles,
     )
@@ -120,12 +122,14 @@ def preemption_table(
         output_length: Output steps, for a phase that repeats once for each; others ignore it.
 
     Raises:
-        ConfigError: A batch size or length is not a positive integer.
+        ConfigError: A batch size or length is not a positive integer, or the machine cuts the
+            network into too many tiles to list.
     """
     rows = []
     for batch in batches:
         profile = build_profile(config, network, batch=batch, input_length=input_length)
-        context_bytes, latency_cycles = preemption_spread(profile, output_length=output_length)
+        with located(f"{network.name} at batch {batch}"):
+            context_bytes, latency_cycles = preemption_spread(profile, output_length=output_length)
         rows.append(
             PreemptionRow(
                 network=network.name,

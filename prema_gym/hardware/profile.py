@@ -1,7 +1,8 @@
 """What is the profile of a network? Its tiles laid end to end, with their preemption points.
 
-Built from the tiles of :mod:`prema_gym.hardware.tiles`, kept as :mod:`prema_gym.hardware.layout`
-says. Unit of time: cycles. Source: docs/simulator.md, "Tiles, boundaries, contexts".
+Built from the tiles that :mod:`prema_gym.hardware.pipeline` has timed, kept as
+:mod:`prema_gym.hardware.layout` says. Unit of time: cycles. Source: docs/simulator.md, "Tiles,
+boundaries, contexts".
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from typing import TypeVar
 
 import numpy as np
@@ -20,15 +20,9 @@ from prema_gym.errors import ConfigError, WorkloadError
 from prema_gym.hardware.config import INT64_MAX, NPUConfig
 from prema_gym.hardware.layout import (
     END_SEGMENT,
+    FIRST_LOAD_BYTES,
     FIRST_SEGMENT,
-    GROUPS,
-    INNER_CYCLES,
     INNER_LOAD_BYTES,
-    INNER_TILES,
-    LAST_CYCLES,
-    LAST_LOAD_BYTES,
-    OUTPUT_BASE_BYTES,
-    OUTPUT_BYTES,
     OUTPUT_STEPS,
     PHASE_CYCLES,
     REPEAT,
@@ -36,13 +30,8 @@ from prema_gym.hardware.layout import (
     ProfileTable,
 )
 from prema_gym.hardware.locate import PreemptionPoint, locate
-from prema_gym.hardware.tiles import (
-    TileRun,
-    inner_cycles,
-    last_cycles,
-    layer_runs,
-    lead_cycles,
-)
+from prema_gym.hardware.pipeline import PacedRun
+from prema_gym.hardware.plan import layer_tiles
 from prema_gym.hardware.transfers import machine_array
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.network import Network, Phase
@@ -123,7 +112,7 @@ def build_profile(
         expect: What the scheduler expects a layer to take [cycles]; None: the true time.
 
     Returns:
-        The profile; its time is the sum of its tiles, layers' exposed loads included.
+        The profile; its time is the sum of its tiles.
 
     Raises:
         ConfigError: ``batch`` or ``input_length`` is not a positive integer, or sizes overflow
@@ -210,14 +199,12 @@ def _append_phase(
     start = 0
     for group, layer in zip(groups, phase.layers, strict=True):
         layer_start = start
-        runs = layer_runs(config, layer, batch)
-        lead = lead_cycles(config, runs)
-        outputs = accumulate((run.groups * run.output_bytes for run in runs), initial=0)
-        for run, output_base in zip(runs, outputs, strict=False):  # the last total has no run
-            row = _segment(config, run, start, lead, output_base)
-            laid.append((group, row))
-            start += lead + run.groups * (row[INNER_TILES] * row[INNER_CYCLES] + row[LAST_CYCLES])
-            lead = 0
+        unstored = resident = 0
+        for paced in layer_tiles(config, layer, batch):
+            laid.append((group, _segment(paced, start, unstored, resident)))
+            start += paced.run.groups * paced.group_cycles
+            unstored = paced.run.output_bytes
+            resident += paced.run.groups * paced.run.group_kept_bytes
         true[group] += start - layer_start
         expected[group] += start - layer_start if expect is None else expect(layer)
     # At least one cycle, as a task's estimate: policies divide by it.
@@ -225,22 +212,25 @@ def _append_phase(
     return start
 
 
-def _segment(
-    config: NPUConfig, run: TileRun, start: int, lead: int, output_base: int
-) -> tuple[int, ...]:
+def _segment(paced: PacedRun, start: int, unstored: int, resident: int) -> tuple[int, ...]:
     """Write one run as a row of ProfileTable.segments, up to the times of its layer."""
+    run = paced.run
     return (
         start,
-        lead,
         run.groups,
-        run.inner_tiles,
-        inner_cycles(config, run),
-        last_cycles(config, run),
-        output_base,
+        run.tiles,
+        paced.group_cycles,
+        paced.first.cycles,
+        paced.inner.cycles,
+        unstored,
         run.output_bytes,
         run.partial_bytes,
+        run.first_load_bytes,
         run.inner_load_bytes,
-        run.last_load_bytes,
+        resident,
+        run.first_kept_bytes,
+        run.inner_kept_bytes,
+        paced.refill_cycles,
     )
 
 
@@ -248,15 +238,14 @@ def _check_sizes(
     config: NPUConfig, rows: list[tuple[int, ...]], phases: list[tuple[int, int, int, int]]
 ) -> None:
     """Hold every value and every product the kernels form within int64."""
-    for row in rows:
-        _check_int64("layer output", row[OUTPUT_BASE_BYTES] + row[GROUPS] * row[OUTPUT_BYTES], "B")
     for _, _, cycles, repeat in phases:
         _check_int64("phase time", cycles * max(repeat, 1), "cycles")
-    load = max(max(row[INNER_LOAD_BYTES], row[LAST_LOAD_BYTES]) for row in rows)
+    load = max(max(row[FIRST_LOAD_BYTES], row[INNER_LOAD_BYTES]) for row in rows)
     _check_int64("a tile's load", load, "B")
     for name in ("dram_bytes_per_s", "host_link_bytes_per_s"):
         ratio = config.cycles_per_byte(name)
-        worst = (config.context_limit_bytes + load) * ratio.numerator + ratio.denominator
+        largest = config.context_limit_bytes + config.ubuf_bytes + config.wbuf_bytes + load
+        worst = largest * ratio.numerator + ratio.denominator
         _check_int64(f"a transfer at {name}", worst, "cycles × bytes")
 
 

@@ -6,6 +6,7 @@ its end is uniform between 0 and d. Unit of time: cycles. Source: the statistics
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,18 +16,18 @@ from prema_gym.compiled.jit import kernel
 from prema_gym.hardware.layout import (
     DRAM_BYTES,
     END_SEGMENT,
+    FIRST_CYCLES,
     FIRST_SEGMENT,
+    GROUP_CYCLES,
     GROUPS,
     INNER_CYCLES,
-    INNER_TILES,
-    LAST_CYCLES,
-    LEAD_CYCLES,
-    OUTPUT_BASE_BYTES,
     OUTPUT_BYTES,
     OUTPUT_STEPS,
     PARTIAL_BYTES,
     REPEAT,
     SWITCH_CYCLES,
+    TILES,
+    UNSTORED_BYTES,
 )
 from prema_gym.hardware.profile import Profile
 from prema_gym.hardware.transfers import dram_cycles, host_cycles
@@ -90,51 +91,33 @@ def _tiles(
         Arrays of equal length: duration [cycles], context at the tile's end [bytes], and how many
         such tiles there are.
     """
-    parts: list[NDArray[np.int64]] = []
+    rows: list[tuple[int, int, int]] = []
     for phase in profile.phases:
         repeat = output_length if phase[REPEAT] == OUTPUT_STEPS else int(phase[REPEAT])
         segments = profile.segments[phase[FIRST_SEGMENT] : phase[END_SEGMENT]]
         for index, segment in enumerate(segments):
             is_last = index + 1 == len(segments)
-            ends_layer = is_last or segments[index + 1][OUTPUT_BASE_BYTES] == 0
-            tiles = _segment_tiles(segment, profile.config.ubuf_bytes, ends_layer)
-            tiles[2] *= repeat
-            parts.append(tiles)
-    durations, contexts, counts = np.concatenate(parts, axis=1)
+            ends_layer = is_last or segments[index + 1][UNSTORED_BYTES] == 0
+            rows += [
+                (duration, context, count * repeat)
+                for duration, context, count in _segment_tiles(segment.tolist(), ends_layer)
+            ]
+    durations, contexts, counts = np.array(rows, dtype=np.int64).T.copy()
     present = counts > 0
     return durations[present], contexts[present], counts[present]
 
 
-def _segment_tiles(
-    segment: NDArray[np.int64], ubuf_bytes: int, ends_layer: bool
-) -> NDArray[np.int64]:
-    """As :func:`_tiles`, for one segment: int64 (3, 2 · groups + 1)."""
-    groups, inner_tiles = int(segment[GROUPS]), int(segment[INNER_TILES])
-    outputs = segment[OUTPUT_BASE_BYTES] + np.arange(groups + 1) * segment[OUTPUT_BYTES]
-    contexts = np.minimum(outputs, ubuf_bytes)
-    inner_contexts = contexts[:-1] + segment[PARTIAL_BYTES]
-    last_contexts = contexts[1:].copy()
-    if ends_layer:
-        last_contexts[-1] = 0
-    inner_counts = np.full(groups, inner_tiles)
-    last_counts = np.ones(groups, dtype=np.int64)
-    # The very first tile is apart: it also takes the layer's exposed load.
-    if inner_tiles > 0:
-        first = (segment[INNER_CYCLES] + segment[LEAD_CYCLES], inner_contexts[0], 1)
-        inner_counts[0] -= 1
-    else:
-        first = (segment[LAST_CYCLES] + segment[LEAD_CYCLES], last_contexts[0], 1)
-        last_counts[0] -= 1
-    inner_durations = np.full(groups, segment[INNER_CYCLES])
-    last_durations = np.full(groups, segment[LAST_CYCLES])
-    return np.concatenate(
-        [
-            np.array([first], dtype=np.int64).T,
-            np.stack([inner_durations, inner_contexts, inner_counts]),
-            np.stack([last_durations, last_contexts, last_counts]),
-        ],
-        axis=1,
-    )
+def _segment_tiles(segment: list[int], ends_layer: bool) -> Iterator[tuple[int, int, int]]:
+    """As :func:`_tiles`, one by one for one segment."""
+    groups, tiles, first = segment[GROUPS], segment[TILES], segment[FIRST_CYCLES]
+    last = first
+    if tiles > 1:
+        inner_tiles, inner = tiles - 2, segment[INNER_CYCLES]
+        last = segment[GROUP_CYCLES] - first - inner_tiles * inner
+        yield first, segment[PARTIAL_BYTES], groups
+        yield inner, segment[PARTIAL_BYTES], groups * inner_tiles
+    yield last, segment[OUTPUT_BYTES], groups - ends_layer
+    yield last, 0, int(ends_layer)
 
 
 @kernel

@@ -1,23 +1,22 @@
-"""Into which tiles (GEMM_OPs, VECTOR_OPs) is a layer cut, and what does each compute and move?
+"""Into which tiles (GEMM_OPs, VECTOR_OPs) is a work cut, and what does each compute and move?
 
-The one place where tiles are enumerated: timing (:mod:`prema_gym.hardware.timing`) sums these runs,
-the profile (:mod:`prema_gym.hardware.profile`) lays them end to end, so they cannot disagree. Equal
-tiles are kept as one run with a count: a layer of a million tiles costs a handful of records.
+The one place where tiles are enumerated; :mod:`prema_gym.hardware.pipeline` says how long each
+takes. Equal tiles are kept as one run with a count: a layer of a million tiles costs a handful of
+records.
 
-Unit of time: cycles. Source: fidelity.md, "Time of a layer"; the tile order and the rule for
-vector tiles are ours.
+Unit of time: cycles. Source: fidelity.md, "Time of a layer"; the rule for vector tiles is ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
 from prema_gym.errors import ConfigError
 from prema_gym.hardware.config import NPUConfig
-from prema_gym.networks.layers import Layer
-from prema_gym.networks.work import Gemm, VectorWork, Work
+from prema_gym.hardware.reuse import Order, input_share
+from prema_gym.networks.work import Gemm, VectorWork
 
 MOST_RUNS = 2**20
 """Records one work may need: about 100 MB. A layer of 128 × 128 tiles reaches it at 67 million
@@ -25,109 +24,136 @@ columns, so only a slip does."""
 
 
 class TileRun(NamedTuple):
-    """``groups`` equal output tiles in a row, each of ``inner_tiles`` K tiles and then a last one.
+    """``groups`` equal output tiles in a row, each of ``tiles`` tiles.
 
-    All K tiles of one output tile compute for the same time (the array always fills and drains);
-    inner ones only load, the last one also stores the finished output. A vector tile is an output
-    tile without inner tiles.
+    The tiles of one output tile are its K tiles. The first one may be ragged; a vector tile is an
+    output tile of one tile.
     """
 
     groups: int
-    inner_tiles: int
-    compute_cycles: int  # of each tile
-    inner_load_bytes: int
-    last_load_bytes: int
+    tiles: int  # of one output tile
+    rows: int  # of each GEMM tile, streamed through the array; 0 for vector
+    vector_cycles: int  # of each vector tile; 0 for GEMM
+    first_load_bytes: int  # of an output tile's first tile
+    inner_load_bytes: int  # of each of its other tiles; 0 where there are none
+    first_kept_bytes: int  # by how much what stays on chip for later tiles grows with that tile
+    inner_kept_bytes: int  # the same of each other tile; both are negative at a last use
+    operand_bytes: int  # read from the buffers by one output tile, all its tiles
     output_bytes: int  # of one finished output tile
-    partial_bytes: int  # partial sums held between the K tiles of one output tile; 0 for vector
+    partial_bytes: int  # partial sums held between the tiles of one output tile; 0 for vector
     output_macs: int  # multiply-accumulates of one output tile, all its K tiles; 0 for vector
     vector_ops: int  # lane operations of one vector tile; 0 for GEMM
 
     @property
-    def first_load_bytes(self) -> int:
-        """What the run's first tile loads."""
-        return self.inner_load_bytes if self.inner_tiles else self.last_load_bytes
+    def is_gemm(self) -> bool:
+        """Whether the array runs it, or else the vector unit."""
+        return self.rows > 0
+
+    @property
+    def loaded_bytes(self) -> int:
+        """Loaded by one output tile, all its tiles."""
+        return self.first_load_bytes + (self.tiles - 1) * self.inner_load_bytes
+
+    @property
+    def group_kept_bytes(self) -> int:
+        """By how much what stays on chip for later tiles grows with one output tile."""
+        return self.first_kept_bytes + (self.tiles - 1) * self.inner_kept_bytes
 
 
-def transfer_cycles(config: NPUConfig, num_bytes: int) -> int:
-    """Cycles in which NPU memory moves ``num_bytes``, rounded up, without the latency."""
-    ratio = config.cycles_per_byte("dram_bytes_per_s")
-    return -(-num_bytes * ratio.numerator // ratio.denominator)
+def places(count: int) -> Iterator[tuple[int, bool, bool]]:
+    """Yield (how many, whether it is the first, whether the last) for ``count`` things in a row.
 
-
-def inner_cycles(config: NPUConfig, run: TileRun) -> int:
-    """Cycles of one inner K tile of ``run``: the longer of computing and loading."""
-    return max(run.compute_cycles, transfer_cycles(config, run.inner_load_bytes))
-
-
-def last_cycles(config: NPUConfig, run: TileRun) -> int:
-    """Cycles of the last K tile of ``run``, which also stores the output tile."""
-    moved = run.last_load_bytes + run.output_bytes
-    return max(run.compute_cycles, transfer_cycles(config, moved))
-
-
-def lead_cycles(config: NPUConfig, runs: Sequence[TileRun]) -> int:
-    """Cycles before a layer's first tile can compute: memory latency and that tile's load.
-
-    Later loads hide behind the tile before them (double buffering), also from one work of the layer
-    to the next. A layer without tiles has no lead.
+    The first, those between, the last: whatever depends on no more than that needs three records.
     """
-    if not runs:
-        return 0
-    return config.dram_latency_cycles + transfer_cycles(config, runs[0].first_load_bytes)
+    if count == 1:
+        yield 1, True, True
+        return
+    yield 1, True, False
+    if count > 2:
+        yield count - 2, False, False
+    yield 1, False, True
 
 
-def layer_runs(config: NPUConfig, layer: Layer, batch: int) -> list[TileRun]:
-    """Cut one layer into tiles.
-
-    Args:
-        config: The machine.
-        layer: The layer; its works follow each other, each ``count`` times.
-        batch: Inputs processed together, at least 1.
-
-    Returns:
-        Runs in the order of execution, equal neighbours merged.
+def gemm_runs(config: NPUConfig, gemm: Gemm, order: Order) -> list[TileRun]:
+    """Tiles of one of a GEMM's products in a given order, a ragged K tile first.
 
     Raises:
-        ConfigError: ``batch`` is not a positive integer, or a work needs too many runs.
+        ConfigError: They need more than ``MOST_RUNS`` runs.
     """
-    return _merged(run for work in layer.work(batch) for run in work_runs(config, work))
-
-
-def work_runs(config: NPUConfig, work: Work) -> list[TileRun]:
-    """Cut one work, with its repetitions, into tiles.
-
-    Raises:
-        ConfigError: The work needs more than ``MOST_RUNS`` runs.
-    """
-    once = _gemm_runs(config, work) if isinstance(work, Gemm) else _vector_runs(config, work)
-    return _repeated(work.name, once, work.count)
-
-
-def _gemm_runs(config: NPUConfig, gemm: Gemm) -> list[TileRun]:
-    """Tiles of one GEMM: N tiles outermost, then M tiles, then K tiles."""
-    inner_tiles = -(-gemm.k // config.array_rows) - 1
-    last_k = gemm.k - inner_tiles * config.array_rows
+    m_tiles = -(-gemm.m // order.rows)
+    n_tiles = -(-gemm.n // config.array_cols)
+    blocks = -(-n_tiles // order.block)
+    last_rows = gemm.m - (m_tiles - 1) * order.rows
+    last_columns = gemm.n - (n_tiles - 1) * config.array_cols
+    last_block = n_tiles - (blocks - 1) * order.block
     runs: list[TileRun] = []
-    for n, n_tiles in _split(gemm.n, config.array_cols):
-        column = [
-            TileRun(
-                groups=m_tiles,
-                inner_tiles=inner_tiles,
-                compute_cycles=2 * config.array_rows + config.array_cols + m - 2,
-                inner_load_bytes=_load_bytes(config, m, config.array_rows, n) * (inner_tiles > 0),
-                last_load_bytes=_load_bytes(config, m, last_k, n),
-                output_bytes=m * n * config.element_bytes,
-                partial_bytes=m * n * config.accumulator_bytes,
-                output_macs=m * gemm.k * n,
-                vector_ops=0,
-            )
-            for m, m_tiles in _split(gemm.m, config.tile_rows)
-        ]
-        runs += _repeated(gemm.name, column, n_tiles)
+    for num_blocks, first_of_all, last_of_all in places(blocks):
+        block: list[TileRun] = []
+        for num_rows, first_m, last_m in places(m_tiles):
+            rows = last_rows if last_m else order.rows
+            inputs = input_share(gemm, order.rows, last_m)
+            weights_come = first_m or not order.weights_stay
+            weights_go = last_m or not order.weights_stay
+            row: list[TileRun] = []
+            for num_columns, first_n, last_n in places(last_block if last_of_all else order.block):
+                columns = last_columns if last_of_all and last_n else config.array_cols
+                inputs_come = (first_n or not order.rows_stay) and (
+                    first_of_all or not order.inputs_stay
+                )
+                inputs_go = (last_n or not order.rows_stay) and (
+                    last_of_all or not order.inputs_stay
+                )
+                weights = _Operand(gemm.k * columns, weights_come, weights_go)
+                run = _output_tile(
+                    config, gemm, rows, columns, weights, _Operand(inputs, inputs_come, inputs_go)
+                )
+                row.append(run._replace(groups=num_columns))
+            block += repeated(gemm.name, merged(row), num_rows)
+        runs += repeated(gemm.name, merged(block), num_blocks)
     return runs
 
 
-def _vector_runs(config: NPUConfig, work: VectorWork) -> list[TileRun]:
+class _Operand(NamedTuple):
+    """One operand of an output tile, and when its elements come to the chip and go."""
+
+    elements: int  # over all K tiles
+    comes: bool  # loaded by these tiles, and not on chip yet
+    goes: bool  # not needed on chip by later ones
+
+    def split(self, tiles: int, share: int, whole: int) -> tuple[int, int]:
+        """Elements of the first K tile, and of each other one: ⌊elements · share / whole⌋."""
+        inner = self.elements * share // whole if tiles > 1 else 0
+        return self.elements - (tiles - 1) * inner, inner
+
+
+def _output_tile(
+    config: NPUConfig, gemm: Gemm, rows: int, columns: int, weights: _Operand, inputs: _Operand
+) -> TileRun:
+    """One output tile of rows × columns results, cut along K."""
+    tiles = -(-gemm.k // config.array_rows)
+    load, kept = [0, 0], [0, 0]  # of the first K tile, and of each other one
+    for operand in (weights, inputs):
+        for part, elements in enumerate(operand.split(tiles, config.array_rows, gemm.k)):
+            load[part] += elements * operand.comes * config.element_bytes
+            kept[part] += elements * (operand.comes - operand.goes) * config.element_bytes
+    return TileRun(
+        groups=1,
+        tiles=tiles,
+        rows=rows,
+        vector_cycles=0,
+        first_load_bytes=load[0],
+        inner_load_bytes=load[1],
+        first_kept_bytes=kept[0],
+        inner_kept_bytes=kept[1],
+        operand_bytes=gemm.k * (rows + columns) * config.element_bytes,
+        output_bytes=rows * columns * config.element_bytes,
+        partial_bytes=rows * columns * config.accumulator_bytes,
+        output_macs=rows * gemm.k * columns,
+        vector_ops=0,
+    )
+
+
+def vector_runs(config: NPUConfig, work: VectorWork) -> list[TileRun]:
     """Tiles of one vector work: full VECTOR_OPs and then the rest.
 
     Every tile but the last reads the whole-element part of its proportional share of the inputs;
@@ -143,10 +169,14 @@ def _vector_runs(config: NPUConfig, work: VectorWork) -> list[TileRun]:
     return [
         TileRun(
             groups=tiles,
-            inner_tiles=0,
-            compute_cycles=-(-elements // config.vector_lanes) * work.ops_per_element,
+            tiles=1,
+            rows=0,
+            vector_cycles=-(-elements // config.vector_lanes) * work.ops_per_element,
+            first_load_bytes=inputs * config.element_bytes,
             inner_load_bytes=0,
-            last_load_bytes=inputs * config.element_bytes,
+            first_kept_bytes=0,
+            inner_kept_bytes=0,
+            operand_bytes=inputs * config.element_bytes,
             output_bytes=elements * config.element_bytes,
             partial_bytes=0,
             output_macs=0,
@@ -157,35 +187,22 @@ def _vector_runs(config: NPUConfig, work: VectorWork) -> list[TileRun]:
     ]
 
 
-def _load_bytes(config: NPUConfig, m: int, k: int, n: int) -> int:
-    """Weights k·n and activations m·k of one tile."""
-    return (k * n + m * k) * config.element_bytes
-
-
-def _split(size: int, tile: int) -> Iterator[tuple[int, int]]:
-    """Yield (tile size, how many): the full tiles, then the edge tile, whichever exist."""
-    full, edge = divmod(size, tile)
-    if full:
-        yield tile, full
-    if edge:
-        yield edge, 1
-
-
-def _repeated(name: str, runs: list[TileRun], times: int) -> list[TileRun]:
+def repeated(name: str, runs: list[TileRun], times: int) -> list[TileRun]:
     """Lay ``runs`` end to end ``times`` times; a single run only grows its count."""
     if len(runs) == 1:
         return [runs[0]._replace(groups=runs[0].groups * times)]
     if len(runs) * times > MOST_RUNS:
         raise ConfigError(
             f"{name}: runs of tiles must be at most {MOST_RUNS}, got {len(runs) * times}; "
-            "use a larger array or fewer columns and repetitions"
+            "use a larger array or fewer rows, columns and repetitions"
         )
     return runs * times
 
 
-def _merged(runs: Iterable[TileRun]) -> list[TileRun]:
+def merged(runs: Iterable[TileRun]) -> list[TileRun]:
     """Join neighbours that differ in nothing but their count."""
-    return [
-        alike._replace(groups=sum(run.groups for run in same))
-        for alike, same in groupby(runs, key=lambda run: run._replace(groups=0))
-    ]
+    joined = []
+    for _, alike in groupby(runs, key=lambda run: run[1:]):
+        first, *others = alike
+        joined.append(first._replace(groups=first.groups + sum(run.groups for run in others)))
+    return joined

@@ -1,7 +1,7 @@
 """How long does a layer or a network take alone, and what is the time spent on?
 
-Sums the tiles of :mod:`prema_gym.hardware.tiles`; the profile lays out the very same tiles, so the
-total here is a task's isolated time. Unit of time: cycles, exact integers. Source:
+Sums the tiles that :mod:`prema_gym.hardware.pipeline` has timed; the profile lays out the very same
+ones, so the total here is a task's isolated time. Unit of time: cycles, exact integers. Source:
 fidelity.md, "Time of a layer".
 """
 
@@ -12,15 +12,8 @@ from dataclasses import dataclass, fields
 
 from prema_gym.checks import whole
 from prema_gym.hardware.config import NPUConfig
-from prema_gym.hardware.tiles import (
-    TileRun,
-    inner_cycles,
-    last_cycles,
-    layer_runs,
-    lead_cycles,
-    transfer_cycles,
-    work_runs,
-)
+from prema_gym.hardware.pipeline import PacedRun
+from prema_gym.hardware.plan import layer_tiles, work_tiles
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.network import Network
 from prema_gym.networks.work import Gemm
@@ -30,19 +23,21 @@ from prema_gym.networks.work import Gemm
 class Timing:
     """Cycles, work and traffic of some tiles.
 
-    ``cycles`` is the elapsed time: exposed loads, and for every tile the longer of computing and
-    moving. ``compute_cycles`` and ``memory_cycles`` count the two sides separately.
+    ``cycles`` is the elapsed time: for every tile the longer of computing and moving what moves
+    meanwhile, and what nothing hides. ``compute_cycles`` and ``memory_cycles`` count the two sides
+    separately.
     """
 
     cycles: int
     compute_cycles: int  # array and vector unit
     vector_cycles: int  # the vector unit's part of compute_cycles
-    memory_cycles: int  # transfers of all tiles, without exposed_load_cycles
-    exposed_load_cycles: int  # memory latency and first load of each layer
+    memory_cycles: int  # transfers beside the computing, without exposed_cycles
+    exposed_cycles: int  # memory latency, first load and last store of each layer
     macs: int  # as the network counts them; a depthwise convolution's run on the vector unit
     array_macs: int  # those on the array
     vector_ops: int  # lane operations of the vector unit
     bytes_moved: int  # between memory and chip
+    buffer_bytes: int  # written to and read from UBUF and WBUF
     sums_bytes: int  # written to the accumulators, every K tile of every output tile
     array_pes: int
     clock_hz: int
@@ -88,7 +83,7 @@ _SUMMED_FIELDS = tuple(f.name for f in fields(Timing) if f.name not in _MACHINE_
 
 
 def time_gemm(config: NPUConfig, *, m: int, k: int, n: int) -> Timing:
-    """Time one matrix product (m × k)·(k × n), its first load exposed.
+    """Time one matrix product (m × k)·(k × n), alone in its layer.
 
     Args:
         config: The machine.
@@ -100,7 +95,7 @@ def time_gemm(config: NPUConfig, *, m: int, k: int, n: int) -> Timing:
         ConfigError: A size is below 1.
     """
     gemm = Gemm("gemm", m=m, k=k, n=n)
-    return Timing(**_sums(config, work_runs(config, gemm), gemm.macs), **_machine(config))
+    return Timing(**_sums(work_tiles(config, gemm), gemm.macs), **_machine(config))
 
 
 def time_layer(config: NPUConfig, layer: Layer, *, batch: int = 1) -> LayerTiming:
@@ -153,7 +148,7 @@ def time_network(
 
 
 def _time_layer(config: NPUConfig, layer: Layer, batch: int, repeat: int) -> LayerTiming:
-    once = _sums(config, layer_runs(config, layer, batch), layer.macs * batch)
+    once = _sums(layer_tiles(config, layer, batch), layer.macs * batch)
     sums = {name: value * repeat for name, value in once.items()}
     return LayerTiming(**sums, **_machine(config), name=layer.name, repeat=repeat)
 
@@ -162,24 +157,23 @@ def _machine(config: NPUConfig) -> dict[str, int]:
     return {"array_pes": config.array_rows * config.array_cols, "clock_hz": config.clock_hz}
 
 
-def _sums(config: NPUConfig, runs: Sequence[TileRun], macs: int) -> dict[str, int]:
-    """Add up the tiles of one layer of ``macs`` MACs, its exposed load included."""
-    lead = lead_cycles(config, runs)
+def _sums(tiles: Sequence[PacedRun], macs: int) -> dict[str, int]:
+    """Add up the tiles of one layer of ``macs`` MACs."""
     sums = dict.fromkeys(_SUMMED_FIELDS, 0)
     sums["macs"] = macs
-    sums["cycles"] = sums["exposed_load_cycles"] = lead
-    for run in runs:
-        inner, last = run.groups * run.inner_tiles, run.groups
-        stored = run.last_load_bytes + run.output_bytes
-        compute = (inner + last) * run.compute_cycles
-        sums["cycles"] += inner * inner_cycles(config, run) + last * last_cycles(config, run)
-        sums["compute_cycles"] += compute
-        sums["vector_cycles"] += compute if run.vector_ops else 0
-        sums["memory_cycles"] += inner * transfer_cycles(
-            config, run.inner_load_bytes
-        ) + last * transfer_cycles(config, stored)
+    for paced in tiles:
+        run = paced.run
+        for count, slot in paced.slots:
+            sums["cycles"] += count * slot.cycles
+            sums["compute_cycles"] += count * slot.compute_cycles
+            sums["vector_cycles"] += 0 if run.is_gemm else count * slot.compute_cycles
+            sums["memory_cycles"] += count * slot.memory_cycles
+            sums["exposed_cycles"] += count * slot.exposed_cycles
+            sums["bytes_moved"] += count * (slot.moved_bytes + slot.exposed_bytes)
+        sums["buffer_bytes"] += run.groups * (run.operand_bytes + run.output_bytes)
         sums["array_macs"] += run.groups * run.output_macs
         sums["vector_ops"] += run.groups * run.vector_ops
-        sums["bytes_moved"] += inner * run.inner_load_bytes + last * stored
-        sums["sums_bytes"] += (inner + last) * run.partial_bytes
+        sums["sums_bytes"] += run.groups * run.tiles * run.partial_bytes
+    # A byte that is moved is written to a buffer or read from it by the transfer, too.
+    sums["buffer_bytes"] += sums["bytes_moved"]
     return sums

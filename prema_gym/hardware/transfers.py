@@ -18,9 +18,9 @@ from prema_gym.hardware.layout import (
     DRAM_NUM,
     HOST_DEN,
     HOST_NUM,
+    INNER_REFILL_CYCLES,
     MACHINE_FIELDS,
     SWITCH_CYCLES,
-    UBUF_BYTES,
 )
 
 
@@ -29,12 +29,12 @@ def machine_array(config: NPUConfig) -> NDArray[np.int64]:
     dram = config.cycles_per_byte("dram_bytes_per_s")
     host = config.cycles_per_byte("host_link_bytes_per_s")
     machine = np.zeros(MACHINE_FIELDS, dtype=np.int64)
-    machine[UBUF_BYTES] = config.ubuf_bytes
     machine[DRAM_BYTES] = config.dram_bytes
     machine[DRAM_LATENCY_CYCLES] = config.dram_latency_cycles
     machine[DRAM_NUM], machine[DRAM_DEN] = dram.numerator, dram.denominator
     machine[HOST_NUM], machine[HOST_DEN] = host.numerator, host.denominator
     machine[SWITCH_CYCLES] = config.switch_cycles
+    machine[INNER_REFILL_CYCLES] = config.hidden_fill_cycles
     machine.flags.writeable = False
     return machine
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from prema_gym.metrics.formulas import UNFINISHED, BoolArray, FloatArray, IntArray, ntt
+from prema_gym.metrics.formulas import (
+    UNFINISHED,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    missed_deadlines,
+    ntt,
+)
 from prema_gym.workloads.fields import TaskColumns
 
 
@@ -49,15 +57,31 @@ class Outcomes(TaskColumns):
 
     @cached_property
     def ntt(self) -> FloatArray:
-        """Normalised turnaround times, float64 (W, N); see :func:`ntt`."""
-        return ntt(self.arrival_cycles, self.completion_cycles, self.isolated_cycles, self.present)
+        """Normalised turnaround times of tasks that arrived, float64 (W, N); see :func:`ntt`."""
+        return ntt(self.arrival_cycles, self.completion_cycles, self.isolated_cycles, self.arrived)
+
+    @cached_property
+    def arrived(self) -> BoolArray:
+        """Tasks that had arrived when the run ended: bool (W, N). Others are in no metric."""
+        arrived = self.arrival_cycles <= self.elapsed_cycles[:, np.newaxis]
+        return np.asarray(self.present & arrived, dtype=np.bool_)
+
+    @property
+    def _pending(self) -> BoolArray:
+        return np.asarray(self.arrived & (self.completion_cycles == UNFINISHED), dtype=np.bool_)
+
+    @cached_property
+    def ntt_so_far(self) -> FloatArray:
+        """As :attr:`ntt`, an unfinished task with its slowdown when the run was cut off."""
+        end = np.where(self._pending, self.elapsed_cycles[:, np.newaxis], self.completion_cycles)
+        return ntt(self.arrival_cycles, end, self.isolated_cycles, self.arrived)
 
     @cached_property
     def latency_ms(self) -> FloatArray:
-        """Turnaround times [ms], ∞ for unfinished tasks, NaN on padding: float64 (W, N)."""
+        """Turnaround times [ms], ∞ if unfinished, NaN if it never arrived: float64 (W, N)."""
         turnaround = (self.completion_cycles - self.arrival_cycles) / self.cycles_per_ms
         turnaround = np.where(self.completion_cycles == UNFINISHED, np.inf, turnaround)
-        return np.where(self.present, turnaround, np.nan)
+        return np.where(self.arrived, turnaround, np.nan)
 
     @property
     def ntt_high(self) -> FloatArray:
@@ -68,6 +92,17 @@ class Outcomes(TaskColumns):
     def num_tasks(self) -> IntArray:
         """Tasks in each workload, int64 (W,)."""
         return np.asarray(self.present.sum(axis=-1), dtype=np.int64)
+
+    @property
+    def missed(self) -> FloatArray:
+        """Share of the tasks that arrived whose deadline passed before they finished, float64 (W,).
+
+        NaN where none arrived. A deadline that is still ahead when a run is cut off is not missed.
+        """
+        end = np.where(self._pending, self.elapsed_cycles[:, np.newaxis], self.completion_cycles)
+        late = missed_deadlines(end, self.deadline_cycles, self.arrived)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(late / self.arrived.sum(axis=-1), dtype=np.float64)
 
     @property
     def unfinished(self) -> IntArray:
@@ -84,6 +119,14 @@ class Outcomes(TaskColumns):
         """``cycles`` as a share of the elapsed time, float64 (W,); NaN where no time passed."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(cycles / self.elapsed_cycles, dtype=np.float64)
+
+    def take(self, rows: IntArray) -> Outcomes:
+        """The outcomes of some of the workloads, int64 (K,)."""
+        found = {f.name: getattr(self, f.name) for f in fields(Outcomes)}
+        arrays: dict[str, Any] = {
+            name: array[rows] for name, array in found.items() if isinstance(array, np.ndarray)
+        }
+        return replace(self, **arrays)
 
     @staticmethod
     def concatenate(parts: list[Outcomes]) -> Outcomes:

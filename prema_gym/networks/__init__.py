@@ -10,29 +10,46 @@ scenarios can name once it is registered::
     )
     register(network)
 
-A file is a network too: ``get("models/resnet18.onnx")``, or `read_network` for what lies behind it.
+A file is a network too: ``get("models/resnet18.onnx")``, or `read_network` for what lies behind it;
+so is a PyTorch module: `from_torch`.
 """
 
 from __future__ import annotations
 
-from prema_gym.networks.attention import Attention, SelfAttention
-from prema_gym.networks.convolution import Conv2d, Pool2d
+from typing import TYPE_CHECKING
+
+from prema_gym.lazy import on_first_use
+from prema_gym.networks.attention import Attention, GroupedAttention, SelfAttention
+from prema_gym.networks.convolution import Conv2d, Pool2d, UpConv2d
 from prema_gym.networks.importers import Imported, is_file, read_network
+from prema_gym.networks.interaction import PairwiseDot
 from prema_gym.networks.layers import Embedding, Layer, Linear
 from prema_gym.networks.network import LayerList, Network, Phase, check_wiring
-from prema_gym.networks.pointwise import Elementwise, Maxout, Normalization, Softmax
+from prema_gym.networks.pointwise import (
+    ChannelScale,
+    Elementwise,
+    Maxout,
+    Normalization,
+    Rotary,
+    Softmax,
+)
 from prema_gym.networks.recurrent import GRUCell, LSTMCell
 from prema_gym.networks.registry import full_name, get, names, notes, register
 from prema_gym.networks.tensor import Shape, Tensor, concat
 from prema_gym.networks.work import Gemm, VectorWork, Work
 
+if TYPE_CHECKING:
+    from prema_gym.networks.importers.torch_graph import from_torch
+
 __all__ = [
     "Attention",
+    "ChannelScale",
     "Conv2d",
     "Elementwise",
     "Embedding",
     "GRUCell",
     "Gemm",
+    "GroupedAttention",
     "Imported",
     "LSTMCell",
     "Layer",
@@ -41,16 +58,20 @@ __all__ = [
     "Maxout",
     "Network",
     "Normalization",
+    "PairwiseDot",
     "Phase",
     "Pool2d",
+    "Rotary",
     "SelfAttention",
     "Shape",
     "Softmax",
     "Tensor",
+    "UpConv2d",
     "VectorWork",
     "Work",
     "check_wiring",
     "concat",
+    "from_torch",
     "full_name",
     "get",
     "is_file",
@@ -59,3 +80,5 @@ __all__ = [
     "read_network",
     "register",
 ]
+
+__getattr__, __dir__ = on_first_use(__name__, {"importers.torch_graph": ("from_torch",)})

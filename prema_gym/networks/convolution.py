@@ -154,7 +154,63 @@ class Conv2d(Layer):
             read = batch * self.input.elements + self._filter_elements
             return (VectorWork(self.name, pixels * channels, self._taps, read),)
         depth = self._taps * (self.in_channels // self.groups)
-        return (Gemm(self.name, pixels, depth, channels // self.groups, self.groups),)
+        # Windows that overlap share their pixels; those that do not may leave some out.
+        read = min(batch * self.input.elements // self.groups, pixels * depth)
+        return (Gemm(self.name, pixels, depth, channels // self.groups, self.groups, read),)
+
+
+@dataclass(frozen=True)
+class UpConv2d(Layer):
+    """Transposed convolution without overlap (channels, h, w) → (out_channels, h·scale, w·scale).
+
+    Each pixel becomes scale × scale of them: a GEMM of M = batch · pixels, K = channels and
+    N = out_channels · scale². Where the result goes is addressing.
+
+    Attributes:
+        input: Shape (channels, height, width).
+        out_channels: Filters, >= 1.
+        scale: Window and stride, one integer or (height, width).
+        bias: Whether each output channel has a bias.
+
+    Raises:
+        ConfigError: The input is no map, or a size is out of range.
+    """
+
+    input: Tensor
+    _: KW_ONLY
+    out_channels: Size
+    scale: Pair
+    bias: bool = True
+
+    def _check(self) -> None:
+        _check_map(self.input)
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The one map read."""
+        return (self.input,)
+
+    @property
+    def output_shape(self) -> Shape:
+        """(out_channels, height, width) of the result."""
+        _, height, width = self.input.shape
+        scale_h, scale_w = as_pair(self.scale)
+        return self.out_channels, height * scale_h, width * scale_w
+
+    @property
+    def _columns(self) -> int:
+        return self.out_channels * math.prod(as_pair(self.scale))
+
+    @property
+    def weights(self) -> int:
+        """Filters and bias."""
+        return self.input.shape[0] * self._columns + self.out_channels * int(self.bias)
+
+    def work(self, batch: int) -> tuple[Work, ...]:
+        """One GEMM."""
+        channels, height, width = self.input.shape
+        rows = self._checked_batch(batch) * height * width
+        return (Gemm(self.name, rows, channels, self._columns),)
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,14 @@ class Layer(ABC):
         """Number of trained parameters."""
         return 0
 
+    def cache_elements(self, steps: int) -> int:
+        """What it keeps in memory for one item after ``steps`` executions: keys and values.
+
+        It lies in the machine's memory from step to step, so no checkpoint holds it; weights and
+        results are not counted here.
+        """
+        return 0
+
     def _checked_batch(self, batch: int) -> int:
         with located(self.where):
             return int(_BATCH.check("batch", batch))
@@ -106,6 +114,7 @@ class Linear(Layer):
         input: Shape (features,) or (length, features).
         out_features: Width of the result, >= 1.
         bias: Whether each output has a bias (a parameter, but no work).
+        tied: Whether its matrix is an embedding's table, which counts its parameters.
 
     Raises:
         ConfigError: The input is a map (flatten it first) or a size is not positive.
@@ -115,6 +124,7 @@ class Linear(Layer):
     _: KW_ONLY
     out_features: Size
     bias: bool = True
+    tied: bool = False
 
     def _check(self) -> None:
         if len(self.input.shape) not in (1, 2):
@@ -136,7 +146,7 @@ class Linear(Layer):
     @property
     def weights(self) -> int:
         """Matrix and bias."""
-        return self.out_features * (self.input.features + int(self.bias))
+        return self.out_features * (self.input.features * (not self.tied) + int(self.bias))
 
     def work(self, batch: int) -> tuple[Work, ...]:
         """One GEMM."""

@@ -94,7 +94,8 @@ class Network:
         name: Short name, as in the registry.
         title: What it is, for a listing.
         source: Paper and named variant.
-        domain: ``vision``, ``text``, ``translation`` or ``speech``; free for users' networks.
+        domain: ``vision``, ``text``, ``translation``, ``speech`` or ``recommendation``; free for
+            users' networks.
         build: Input length → phases. Ignores the length if the input has none.
         input_unit: What one input step is.
         input_lengths: (shortest, longest) input the network is meant for, in steps; None for
@@ -186,6 +187,24 @@ class Network:
             steps = int(_LENGTH.check("output_length", output_length))
         return sum(
             phase.steps(steps) * layer.macs
+            for phase in self.phases(input_length)
+            for layer in phase.layers
+        )
+
+    def cache_elements(self, *, input_length: int = 1, output_length: int = 1) -> int:
+        """Keys and values in memory when one inference ends; 0 for a network without a cache.
+
+        Args:
+            input_length: Input steps, >= 1.
+            output_length: Output steps, >= 1.
+
+        Raises:
+            ConfigError: A length is not a positive integer.
+        """
+        with located(self.where):
+            steps = int(_LENGTH.check("output_length", output_length))
+        return sum(
+            layer.cache_elements(phase.steps(steps))
             for phase in self.phases(input_length)
             for layer in phase.layers
         )

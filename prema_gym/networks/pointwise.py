@@ -21,9 +21,12 @@ SOFTMAX_OPS = 5
 
 _BATCH_NORM_OPS = 1  # x · scale + shift, both known before inference
 _LAYER_NORM_OPS = 4  # sum; sum of squares; (x − mean) / deviation; · scale + shift
+_RMS_NORM_OPS = 3  # sum of squares; x / root; · scale
 _LRN_EXTRA_OPS = 3  # after the window's sum of squares: k + α/n · sum, its power −β, times x
 
-NormalizationKind = Literal["batch", "layer", "lrn"]
+_OPS = {"batch": _BATCH_NORM_OPS, "layer": _LAYER_NORM_OPS, "rms": _RMS_NORM_OPS}
+
+NormalizationKind = Literal["batch", "layer", "lrn", "rms"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,84 @@ class Elementwise(Layer):
         elements = self._checked_batch(batch) * self.output.elements
         operands = len(self.operands)
         return (VectorWork(self.name, elements, max(operands - 1, 1), operands * elements),)
+
+
+@dataclass(frozen=True)
+class ChannelScale(Layer):
+    """A map times one factor a channel: what squeeze-and-excitation ends with. One op an element.
+
+    Source: Hu et al., "Squeeze-and-excitation networks", CVPR 2018.
+
+    Attributes:
+        input: Shape (channels, height, width).
+        factors: Shape (channels, 1, 1).
+
+    Raises:
+        ConfigError: The input is no map, or there is not one factor for each channel.
+    """
+
+    input: Tensor
+    factors: Tensor
+
+    def _check(self) -> None:
+        if len(self.input.shape) != 3 or self.factors.shape != (self.input.shape[0], 1, 1):
+            raise ConfigError(
+                "inputs must be (channels, height, width) and (channels, 1, 1), got "
+                f"{self.input.shape} and {self.factors.shape}"
+            )
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The map and its factors."""
+        return (self.input, self.factors)
+
+    @property
+    def output_shape(self) -> Shape:
+        """The map's shape."""
+        return self.input.shape
+
+    def work(self, batch: int) -> tuple[Work, ...]:
+        """One pass over the map."""
+        batch = self._checked_batch(batch)
+        elements = batch * self.input.elements
+        return (VectorWork(self.name, elements, 1, elements + batch * self.factors.elements),)
+
+
+@dataclass(frozen=True)
+class Rotary(Layer):
+    """Rotary positions: pairs of features turned by an angle that depends on the place.
+
+    Two ops an element: x · cos + partner · sin. The angles are tables read along the way.
+
+    Source: Su et al., "RoFormer", 2021.
+
+    Attributes:
+        input: Shape (length, features).
+
+    Raises:
+        ConfigError: The input is not a sequence.
+    """
+
+    input: Tensor
+
+    def _check(self) -> None:
+        if len(self.input.shape) != 2:
+            raise ConfigError(f"input must be (length, features), got {self.input.shape}")
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The one sequence read."""
+        return (self.input,)
+
+    @property
+    def output_shape(self) -> Shape:
+        """The input's shape."""
+        return self.input.shape
+
+    def work(self, batch: int) -> tuple[Work, ...]:
+        """One pass."""
+        elements = self._checked_batch(batch) * self.input.elements
+        return (VectorWork(self.name, elements, 2, elements),)
 
 
 @dataclass(frozen=True)
@@ -110,9 +191,10 @@ class Normalization(Layer):
 
     Attributes:
         input: Any shape; the first axis is the channel axis of ``batch``, the last one the feature
-            axis of ``layer``.
+            axis of ``layer`` and ``rms``.
         kind: ``batch`` (scale and shift per channel), ``layer`` (statistics over the features,
-            then scale and shift), ``lrn`` (local response over neighbouring channels).
+            then scale and shift), ``lrn`` (local response over neighbouring channels), ``rms``
+            (root of the mean square over the features, then scale; Zhang and Sennrich 2019).
         window: Channels summed by ``lrn``, >= 1; AlexNet and GoogLeNet use 5.
 
     Raises:
@@ -141,16 +223,18 @@ class Normalization(Layer):
 
     @property
     def weights(self) -> int:
-        """Scale and shift; ``lrn`` has none."""
+        """Scale and shift; ``lrn`` has none, ``rms`` no shift."""
         if self.kind == "lrn":
             return 0
+        if self.kind == "rms":
+            return self.input.features
         return 2 * (self.input.shape[0] if self.kind == "batch" else self.input.features)
 
     @property
     def _ops_per_element(self) -> int:
         if self.kind == "lrn":
             return self.window + _LRN_EXTRA_OPS
-        return _BATCH_NORM_OPS if self.kind == "batch" else _LAYER_NORM_OPS
+        return _OPS[self.kind]
 
     def work(self, batch: int) -> tuple[Work, ...]:
         """One pass over the tensor and the parameters."""

@@ -52,7 +52,8 @@ def get(name: str, *, where: str = "") -> Network:
             f"a file's name ends in {endings()}; "
             "a network of your own: prema_gym.networks.register(network), in every process"
         )
-        raise UnknownNameError("network", str(name), _NETWORKS, where, note=note)
+        known = (each for each in _NETWORKS if not is_file(each))
+        raise UnknownNameError("network", str(name), known, where, note=note)
     imported = read_network(name, name=known_as)
     _NOTES[known_as] = imported.notes
     return _NETWORKS.setdefault(known_as, imported.network)

@@ -42,7 +42,8 @@ class Tensor:
     """The activations that a layer reads or writes, for one item of the batch.
 
     ``Tensor(shape)`` comes from outside the network; ``layer.output`` and :meth:`before` give the
-    result of a layer; :func:`concat`, :meth:`flatten` and :meth:`over_time` derive others.
+    result of a layer; :func:`concat`, :meth:`flatten`, :meth:`sequence`, :meth:`crop`,
+    :meth:`place` and :meth:`over_time` derive others.
 
     Attributes:
         shape: Sizes without the batch axis; ``()`` is one token.
@@ -87,6 +88,39 @@ class Tensor:
     def flatten(self) -> Tensor:
         """The same elements as one vector; costs nothing."""
         return Tensor((self.elements,), self.producers)
+
+    def sequence(self) -> Tensor:
+        """A map as a sequence of its pixels: (channels, h, w) → (h · w, channels); costs nothing.
+
+        Raises:
+            ConfigError: It is not a map.
+        """
+        if len(self.shape) != 3:
+            raise ConfigError(f"tensor: only a map is a sequence of pixels, got shape {self.shape}")
+        channels, height, width = self.shape
+        return Tensor((height * width, channels), self.producers)
+
+    def crop(self, height: int, width: int) -> Tensor:
+        """The middle of a map, ``height`` × ``width`` pixels; costs nothing: the rest is not read.
+
+        Raises:
+            ConfigError: It is not a map, or not as large.
+        """
+        if len(self.shape) != 3 or not (height <= self.shape[1] and width <= self.shape[2]):
+            raise ConfigError(f"tensor: {height} × {width} pixels of {self.shape} do not exist")
+        return Tensor((self.shape[0], height, width), self.producers)
+
+    def place(self) -> Tensor:
+        """One place of a sequence, the first or last: (length, features) → (1, features).
+
+        Costs nothing: what is not needed is not read.
+
+        Raises:
+            ConfigError: It is not a sequence.
+        """
+        if len(self.shape) != 2:
+            raise ConfigError(f"tensor: only a sequence has places, got shape {self.shape}")
+        return Tensor((1, self.shape[1]), self.producers)
 
     def over_time(self, length: int) -> Tensor:
         """A vector of one time step, collected over ``length`` steps; costs nothing.

@@ -8,8 +8,9 @@ compute instruction of PREMA's machine.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from prema_gym.checks import check_fields
+from prema_gym.checks import check_fields, optional, whole
 from prema_gym.errors import located
 from prema_gym.networks.sizes import Name, Size, SizeOrZero
 
@@ -28,9 +29,11 @@ class Gemm:
         n: Columns of the stationary operand and of the result, >= 1.
         count: How many products of this size, each with its own operands, >= 1 (a grouped
             convolution has one per group, attention one per item of the batch and head).
+        input_elements: Different elements of one product's streaming operand, from 1 to m · k;
+            None: all. A convolution's are its map: im2col repeats them on chip.
 
     Raises:
-        ConfigError: A size is not a positive integer.
+        ConfigError: A size is not a positive integer, or ``input_elements`` exceeds m · k.
     """
 
     name: Name
@@ -38,10 +41,13 @@ class Gemm:
     k: Size
     n: Size
     count: Size = 1
+    input_elements: Annotated[int | None, optional(whole())] = None
 
     def __post_init__(self) -> None:
         with located(f"gemm {self.name!r}"):
             check_fields(self)
+            if self.input_elements is not None:
+                whole(1, self.m * self.k).check("input_elements", self.input_elements)
 
     @property
     def macs(self) -> int:
@@ -49,9 +55,9 @@ class Gemm:
         return self.count * self.m * self.k * self.n
 
     @property
-    def input_elements(self) -> int:
-        """Elements of the streaming operands (an im2col matrix for a convolution)."""
-        return self.count * self.m * self.k
+    def streamed_elements(self) -> int:
+        """Different elements of one product's streaming operand."""
+        return self.m * self.k if self.input_elements is None else self.input_elements
 
     @property
     def weight_elements(self) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from prema_gym.compiled.jit import inlined
 from prema_gym.simulator.options import EngineOptions
-from prema_gym.simulator.state import IDLE, NONE, RUN, State
+from prema_gym.simulator.state import IDLE, NONE, REJECTED, RUN, State
 
 
 @inlined
@@ -28,7 +28,8 @@ def spend(state: State, b: int, task_index: int, kind: int, cycles: int) -> None
     if (
         last >= 0
         and state.timeline[b, last, 0] == task_index
-        and state.timeline[b, last, 1] == kind == RUN
+        and state.timeline[b, last, 1] == kind
+        and kind in (RUN, IDLE)
     ):
         state.timeline[b, last, 3] = start + cycles
         return
@@ -40,16 +41,41 @@ def spend(state: State, b: int, task_index: int, kind: int, cycles: int) -> None
 
 
 @inlined
-def take_arrivals(state: State, b: int) -> bool:
-    """Record every arrival up to now; say whether there was one."""
+def take_arrivals(state: State, b: int, options: EngineOptions) -> bool:
+    """Record every arrival up to now; say whether there was one. A full queue rejects."""
     env = state.env[b]
     before = env["arrived"]
     while (
         env["arrived"] < env["num_tasks"]
         and state.task[b, env["arrived"]]["arrival_cycles"] <= env["now_cycles"]
     ):
+        if options.queue_limit != NONE and _in_system(state, b) > options.queue_limit:
+            state.task[b, env["arrived"]]["completion_cycles"] = REJECTED
         env["arrived"] += 1
     return bool(env["arrived"] > before)
+
+
+@inlined
+def _in_system(state: State, b: int) -> int:
+    """How many tasks are there, in the table or in the queue."""
+    env = state.env[b]
+    count = env["admitted"] - env["finished"]
+    for index in range(env["admitted"], env["arrived"]):
+        count += state.task[b, index]["completion_cycles"] == NONE
+    return int(count)
+
+
+@inlined
+def leave(state: State, b: int, slot: int) -> None:
+    """Take the task in ``slot`` out of the table."""
+    env = state.env[b]
+    place = state.task[b, state.slots[b, slot]]["order"]
+    state.slots[b, slot] = NONE
+    env["finished"] += 1
+    for behind in range(place, env["admitted"] - env["finished"]):
+        other = state.by_arrival[b, behind + 1]
+        state.by_arrival[b, behind] = other
+        state.task[b, state.slots[b, other]]["order"] = behind
 
 
 @inlined
@@ -65,13 +91,8 @@ def run_for(state: State, b: int, cycles: int) -> bool:
     task["completion_cycles"] = env["now_cycles"]
     task["drains"] = env["draining"]
     env["draining"] = 0
-    state.slots[b, env["runner"]] = NONE
+    leave(state, b, env["runner"])
     env["runner"] = NONE
-    env["finished"] += 1
-    for place in range(task["order"], env["admitted"] - env["finished"]):
-        slot = state.by_arrival[b, place + 1]
-        state.by_arrival[b, place] = slot
-        state.task[b, state.slots[b, slot]]["order"] = place
     return True
 
 
@@ -92,4 +113,4 @@ def run_on(state: State, b: int, options: EngineOptions) -> None:
         quanta = (behind + options.quantum_cycles - 1) // options.quantum_cycles
         env["quantum_end_cycles"] += quanta * options.quantum_cycles
     run_for(state, b, until - now)
-    take_arrivals(state, b)
+    take_arrivals(state, b, options)

@@ -71,7 +71,7 @@ def dispatch(state: State, b: int, options: EngineOptions, slot: int) -> bool:
     first = task["first_run_cycles"]
     task["first_run_cycles"] = env["now_cycles"] if first == NONE else first
     env["quantum_end_cycles"] = env["now_cycles"] + options.quantum_cycles
-    return take_arrivals(state, b)
+    return take_arrivals(state, b, options)
 
 
 @inlined

@@ -44,22 +44,34 @@ def start_one(
     b: int,
 ) -> None:
     """Load row ``k`` of ``workload`` into environment ``b`` and play to its first decision."""
-    _clear_env(state, b, workload.num_tasks[k])
+    clear_env(state, b, workload.num_tasks[k])
     for i in range(workload.num_tasks[k]):
-        task = state.task[b, i]
-        _copy_inputs(task, workload, k, i)
-        _clear_task(task, table, options)
-        task["next_layer_cycles"] = layer_cycles(
-            table, options, task["profile"], first_segment(table, task["profile"])
-        )
+        add_task(state.task[b, i], table, options, workload, k, i)
     spend(state, b, NONE, IDLE, state.task[b, 0]["arrival_cycles"])
-    take_arrivals(state, b)
+    take_arrivals(state, b, options)
     play_on(state, b, options, True)
     observe(state, b, table, options)
 
 
 @inlined
-def _clear_env(state: State, b: int, num_tasks: int) -> None:
+def add_task(
+    task: Record,
+    table: ProfileTable,
+    options: EngineOptions,
+    workload: WorkloadArrays,
+    k: int,
+    i: int,
+) -> None:
+    """Make task ``i`` of row ``k`` of a workload one to which nothing has happened yet."""
+    _copy_inputs(task, workload, k, i)
+    _clear_task(task, table, options)
+    profile = task["profile"]
+    first = first_segment(table, profile)
+    task["next_layer_cycles"] = layer_cycles(table, options, profile, first)
+
+
+@inlined
+def clear_env(state: State, b: int, num_tasks: int) -> None:
     """Set an environment to time 0 with nothing present."""
     env = state.env[b]
     state.slots[b, :] = NONE

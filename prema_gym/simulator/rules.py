@@ -8,6 +8,7 @@ time. Source: ``docs/simulator.md``.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ from prema_gym.simulator.state import ASKING, NONE, State
 _CALIBRATED, _ORACLE = int(Shown.CALIBRATED), int(Shown.ORACLE)
 
 Record = np.void  # one structured record, seen as a reference
+Row = NDArray[Any]  # one row of a table (columns,), or rows (tasks, columns): float32 or float64
 
 
 @inlined
@@ -74,12 +76,18 @@ def save_cycles(env: Record, machine: NDArray[np.int64], context_bytes: int) -> 
 
 @inlined
 def resume_cycles(
-    machine: NDArray[np.int64], context_bytes: int, reload_bytes: int, on_host: bool
+    machine: NDArray[np.int64],
+    context_bytes: int,
+    reload_bytes: int,
+    refill_cycles: int,
+    on_host: bool,
 ) -> int:
-    """Time to bring a context, and the weights and inputs of the next tile, back [cycles]."""
+    """Time to bring back a context, weights and inputs, and to fill the array [cycles]."""
     if on_host:
-        return host_cycles(machine, context_bytes) + dram_cycles(machine, reload_bytes)
-    return dram_cycles(machine, context_bytes + reload_bytes)
+        loading = host_cycles(machine, context_bytes) + dram_cycles(machine, reload_bytes)
+    else:
+        loading = dram_cycles(machine, context_bytes + reload_bytes)
+    return loading + refill_cycles
 
 
 @inlined
@@ -102,14 +110,39 @@ def layer_cycles(table: ProfileTable, options: EngineOptions, profile: int, segm
 
 
 @inlined
-def _show_runner(state: State, b: int, table: ProfileTable, options: EngineOptions) -> None:
+def _write_task(row: Row, task: Record, place: int, now: int, ms: float) -> None:
+    """Write what a waiting task shows, but for its zeros: values are rounded to float32."""
+    executed = task["executed_cycles"]
+    remaining = max(task["shown_cycles"] - executed, 0)
+    age = now - task["arrival_cycles"]
+    row[col.PRESENT] = 1.0
+    row[col.PRIORITY] = np.float32(task["priority"])
+    row[col.ORDER] = np.float32(place)
+    row[col.AGE_MS] = np.float32(age * ms)
+    row[col.WAITED_MS] = np.float32((age - executed - task["killed_cycles"]) * ms)
+    row[col.SINCE_RUN_MS] = np.float32((now - task["stopped_cycles"]) * ms)
+    row[col.ESTIMATED_MS] = np.float32(task["shown_cycles"] * ms)
+    row[col.EXECUTED_MS] = np.float32(executed * ms)
+    row[col.REMAINING_MS] = np.float32(remaining * ms)
+    row[col.NEXT_LAYER_MS] = np.float32(task["next_layer_cycles"] * ms)
+    row[col.TOKEN] = np.float32(task["token"])
+    row[col.SLACK_MS] = np.float32((task["deadline_cycles"] - now - remaining) * ms)
+    row[col.RESTORE_MS] = np.float32(task["resume_cycles"] * ms)
+    row[col.CONTEXT_BYTES] = np.float32(task["context_bytes"])
+    row[col.BATCH_SIZE] = np.float32(task["batch_size"])
+    row[col.PREEMPTIONS] = np.float32(task["checkpoints"] + task["kills"])
+
+
+@inlined
+def _write_runner(
+    state: State, b: int, table: ProfileTable, options: EngineOptions, row: Row
+) -> None:
     """Find the next boundary of the running task, and write what it shows beyond a waiting one."""
     env = state.env[b]
-    slot = env["runner"]
-    task = state.task[b, state.slots[b, slot]]
+    task = state.task[b, state.slots[b, env["runner"]]]
     ms = options.ms_per_cycle
     executed = task["executed_cycles"]
-    boundary, context_bytes, reload_bytes, segment = locate_inlined(
+    boundary, context_bytes, reload_bytes, refill_cycles, segment = locate_inlined(
         table, task["profile"], task["output_length"], executed, task["segment"]
     )
     task["segment"] = segment
@@ -120,17 +153,16 @@ def _show_runner(state: State, b: int, table: ProfileTable, options: EngineOptio
     env["boundary_context_bytes"] = context_bytes
     env["boundary_save_cycles"] = saving
     env["boundary_resume_cycles"] = resume_cycles(
-        table.machine, context_bytes, reload_bytes, to_host
+        table.machine, context_bytes, reload_bytes, refill_cycles, to_host
     )
     env["boundary_to_host"] = to_host
     env["boundary_next_layer_cycles"] = next_layer
-    row = state.observation[b, slot]
     row[col.RUNNING] = 1.0
     row[col.SINCE_RUN_MS] = 0.0
-    row[col.NEXT_LAYER_MS] = next_layer * ms
-    row[col.PREEMPT_MS] = (boundary - executed + saving) * ms
-    row[col.CONTEXT_BYTES] = context_bytes
-    row[col.QUANTUM_LEFT_MS] = (env["quantum_end_cycles"] - env["now_cycles"]) * ms
+    row[col.NEXT_LAYER_MS] = np.float32(next_layer * ms)
+    row[col.PREEMPT_MS] = np.float32((boundary - executed + saving) * ms)
+    row[col.CONTEXT_BYTES] = np.float32(context_bytes)
+    row[col.QUANTUM_LEFT_MS] = np.float32((env["quantum_end_cycles"] - env["now_cycles"]) * ms)
 
 
 @inlined
@@ -138,34 +170,46 @@ def observe(state: State, b: int, table: ProfileTable, options: EngineOptions) -
     """Write the observation table and the legality mask of one environment."""
     env = state.env[b]
     rows = state.observation
-    ms = options.ms_per_cycle
-    now = env["now_cycles"]
     rows[b] = 0.0
     for place in range(env["admitted"] - env["finished"]):
         slot = state.by_arrival[b, place]
         task = state.task[b, state.slots[b, slot]]
-        executed = task["executed_cycles"]
-        remaining = max(task["shown_cycles"] - executed, 0)
-        age = now - task["arrival_cycles"]
-        rows[b, slot, col.PRESENT] = 1.0
-        rows[b, slot, col.PRIORITY] = task["priority"]
-        rows[b, slot, col.ORDER] = place
-        rows[b, slot, col.AGE_MS] = age * ms
-        rows[b, slot, col.WAITED_MS] = (age - executed - task["killed_cycles"]) * ms
-        rows[b, slot, col.SINCE_RUN_MS] = (now - task["stopped_cycles"]) * ms
-        rows[b, slot, col.ESTIMATED_MS] = task["shown_cycles"] * ms
-        rows[b, slot, col.EXECUTED_MS] = executed * ms
-        rows[b, slot, col.REMAINING_MS] = remaining * ms
-        rows[b, slot, col.NEXT_LAYER_MS] = task["next_layer_cycles"] * ms
-        rows[b, slot, col.TOKEN] = task["token"]
-        rows[b, slot, col.SLACK_MS] = (task["deadline_cycles"] - now - remaining) * ms
-        rows[b, slot, col.RESTORE_MS] = task["resume_cycles"] * ms
-        rows[b, slot, col.CONTEXT_BYTES] = task["context_bytes"]
-        rows[b, slot, col.BATCH_SIZE] = task["batch_size"]
-        rows[b, slot, col.PREEMPTIONS] = task["checkpoints"] + task["kills"]
+        _write_task(rows[b, slot], task, place, env["now_cycles"], options.ms_per_cycle)
     if env["runner"] != NONE:
-        _show_runner(state, b, table, options)
+        _write_runner(state, b, table, options, rows[b, env["runner"]])
     write_mask(env, state.slots, state.mask, b)
+
+
+@inlined
+def write_present(
+    state: State, b: int, table: ProfileTable, options: EngineOptions, rows: Row
+) -> int:
+    """Write the rows of the present tasks alone, in order of arrival: for rules in compiled code.
+
+    Args:
+        state: Read, but for the boundary that the running task shows.
+        b: The environment.
+        table: ``ProfileTable`` of the scenario.
+        options: ``EngineOptions``.
+        rows: float64 (slots, columns); the first rows are written. The row of ``by_arrival[p]`` is
+            ``rows[p]``.
+
+    Returns:
+        How many.
+    """
+    env = state.env[b]
+    present = env["admitted"] - env["finished"]
+    for place in range(present):
+        slot = state.by_arrival[b, place]
+        row = rows[place]
+        row[col.RUNNING] = 0.0
+        row[col.PREEMPT_MS] = 0.0
+        row[col.QUANTUM_LEFT_MS] = 0.0
+        task = state.task[b, state.slots[b, slot]]
+        _write_task(row, task, place, env["now_cycles"], options.ms_per_cycle)
+        if slot == env["runner"]:
+            _write_runner(state, b, table, options, row)
+    return int(present)
 
 
 @inlined

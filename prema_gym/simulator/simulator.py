@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prema_gym.checks import optional, positive, truth, whole
+from prema_gym.checks import optional, truth
 from prema_gym.errors import ConfigError, IllegalActionError, WorkloadError
 from prema_gym.simulator import engine, rules
 from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, check_mechanisms
@@ -26,7 +26,11 @@ from prema_gym.simulator.options import (
     DEFAULT_ESTIMATE,
     DEFAULT_SLOTS,
     ESTIMATE,
-    MAX_SLOTS,
+    HORIZON_MS,
+    MAX_DECISIONS,
+    MAX_TASKS,
+    NUM_ENVS,
+    SLOTS,
     SchedulerOptions,
     engine_options,
 )
@@ -52,6 +56,7 @@ class Simulator(UncheckedSimulator):
         mechanisms: What the action space offers, in this order (see ``docs/simulator.md``).
         options: Open points of the scheduler.
         estimate: What is shown as isolated times, a name in ``ESTIMATES``.
+        only_when_free: Ask nothing while a task runs: for policies that then always go on.
         record_timeline: Keep the slices of run, checkpoint, restore and idle.
         max_decisions: Truncate after so many decisions; None: no limit.
         horizon_ms: Truncate at the first decision from this time on; None: no limit.
@@ -67,6 +72,7 @@ class Simulator(UncheckedSimulator):
         mechanisms: Sequence[str] = DEFAULT_MECHANISMS,
         options: SchedulerOptions | None = None,
         estimate: str = DEFAULT_ESTIMATE,
+        only_when_free: bool = False,
         record_timeline: bool = False,
         max_decisions: int | None = None,
         horizon_ms: float | None = None,
@@ -83,12 +89,15 @@ class Simulator(UncheckedSimulator):
                 quantum_cycles=catalog.scenario.quantum_cycles,
                 clock_hz=catalog.scenario.hardware.clock_hz,
                 estimate=self.estimate,
-                max_decisions=optional(whole()).check("max_decisions", max_decisions),
-                horizon_ms=optional(positive()).check("horizon_ms", horizon_ms),
+                only_when_free=truth().check("only_when_free", only_when_free),
+                max_decisions=optional(MAX_DECISIONS).check("max_decisions", max_decisions),
+                horizon_ms=optional(HORIZON_MS).check("horizon_ms", horizon_ms),
+                drop=catalog.scenario.drop,
+                queue_limit=catalog.scenario.queue_limit,
             ),
-            num_envs=whole().check("num_envs", num_envs),
-            slots=whole(1, MAX_SLOTS).check("slots", slots),
-            max_tasks=whole().check("max_tasks", max_tasks),
+            num_envs=NUM_ENVS.check("num_envs", num_envs),
+            slots=SLOTS.check("slots", slots),
+            max_tasks=MAX_TASKS.check("max_tasks", max_tasks),
             record_timeline=truth().check("record_timeline", record_timeline),
         )
 

@@ -23,6 +23,12 @@ NONE = -1  # no task in a slot, no running slot, not yet happened
 
 # Status of an environment.
 UNLOADED, ASKING, DONE, TRUNCATED = range(4)
+# Of one that is played as a stream: time cannot go on before more tasks are loaded. The scheduler
+# was about to wake, or the running task to run on.
+SHORT_AWAKE, SHORT_RUNNING = -1, -2
+
+# In place of a completion time.
+DROPPED, REJECTED = -2, -3  # left unserved when it was too late; found the queue full
 
 # Kinds of a timeline slice.
 RUN, CHECKPOINTING, RESTORING, IDLE = range(4)
@@ -53,6 +59,8 @@ _TASK_INTERNALS = (
     "order",  # rank by arrival among the tasks in the table
     "segment",  # where its next boundary was found last: a place to start looking
     "on_host",  # 1: the saved context lies in host memory
+    "stream",  # of a long run: which of its streams the task came from
+    "number",  # of a long run: its place among all that ever arrived
 )
 TASK_MOVING = (*TASK_RECORDS, *_TASK_INTERNALS, "token")
 """What changes while a task is played: all but its inputs."""

@@ -7,12 +7,23 @@ floats.
 from __future__ import annotations
 
 from prema_gym.compiled.jit import inlined
-from prema_gym.simulator.clock import run_on, spend, take_arrivals
+from prema_gym.simulator.clock import leave, run_on, spend, take_arrivals
 from prema_gym.simulator.decisions import dispatch
-from prema_gym.simulator.options import EngineOptions, TokenWait
-from prema_gym.simulator.rules import earliest_slot, waited_cycles
-from prema_gym.simulator.state import ASKING, DONE, IDLE, NONE, TRUNCATED, State
+from prema_gym.simulator.options import Drop, EngineOptions, TokenWait
+from prema_gym.simulator.rules import Record, earliest_slot, waited_cycles
+from prema_gym.simulator.state import (
+    ASKING,
+    DONE,
+    DROPPED,
+    IDLE,
+    NONE,
+    SHORT_AWAKE,
+    SHORT_RUNNING,
+    TRUNCATED,
+    State,
+)
 
+_NEVER, _LATE, _HOPELESS = int(Drop.NEVER), int(Drop.LATE), int(Drop.HOPELESS)
 _SINCE_WAKEUP, _TOTAL = int(TokenWait.SINCE_WAKEUP), int(TokenWait.TOTAL)
 
 
@@ -21,6 +32,9 @@ def play_on(state: State, b: int, options: EngineOptions, wake: bool) -> None:
     """Play on until the policy must be asked, the work is done, or a limit is reached."""
     env = state.env[b]
     while True:
+        if options.refills and env["arrived"] == env["num_tasks"]:
+            env["status"] = SHORT_AWAKE if wake else SHORT_RUNNING
+            return
         if wake:
             _wake(state, b, options)
             present = env["admitted"] - env["finished"]
@@ -30,9 +44,10 @@ def play_on(state: State, b: int, options: EngineOptions, wake: bool) -> None:
                     return
                 gap = state.task[b, env["arrived"]]["arrival_cycles"] - env["now_cycles"]
                 spend(state, b, NONE, IDLE, gap)
-                take_arrivals(state, b)
+                take_arrivals(state, b, options)
                 continue
-            if present > 1 and env["drain_slot"] == NONE:
+            heard = env["runner"] == NONE or not options.only_when_free
+            if present > 1 and env["drain_slot"] == NONE and heard:
                 limit_reached = (
                     options.max_decisions > 0 and env["decisions"] >= options.max_decisions
                 ) or (options.horizon_cycles > 0 and env["now_cycles"] >= options.horizon_cycles)
@@ -53,8 +68,10 @@ def _wake(state: State, b: int, options: EngineOptions) -> None:
     env = state.env[b]
     env["wakeups"] += 1
     now = env["now_cycles"]
+    if options.drop != _NEVER:
+        _drop(state, b, options)
     if env["admitted"] < env["arrived"]:
-        _admit(state, b)
+        _admit(state, b, options)
     for place in range(env["admitted"] - env["finished"]):
         slot = state.by_arrival[b, place]
         task = state.task[b, state.slots[b, slot]]
@@ -73,13 +90,59 @@ def _wake(state: State, b: int, options: EngineOptions) -> None:
 
 
 @inlined
-def _admit(state: State, b: int) -> None:
+def _admit(state: State, b: int, options: EngineOptions) -> None:
     """Give free slots to tasks of the queue."""
     env = state.env[b]
     for slot in range(state.slots.shape[1]):
+        if state.slots[b, slot] == NONE:
+            _pass_over(state, b, options)
         if state.slots[b, slot] == NONE and env["admitted"] < env["arrived"]:
             place = env["admitted"] - env["finished"]
             state.slots[b, slot] = env["admitted"]
             state.by_arrival[b, place] = slot
             state.task[b, env["admitted"]]["order"] = place
             env["admitted"] += 1
+
+
+@inlined
+def _pass_over(state: State, b: int, options: EngineOptions) -> None:
+    """Leave out tasks at the head of the queue that were rejected, or are to be dropped."""
+    env = state.env[b]
+    while env["admitted"] < env["arrived"]:
+        task = state.task[b, env["admitted"]]
+        if task["completion_cycles"] == NONE and not _is_dropped(task, env["now_cycles"], options):
+            return
+        if task["completion_cycles"] == NONE:
+            task["completion_cycles"] = DROPPED
+        env["admitted"] += 1
+        env["finished"] += 1
+
+
+@inlined
+def _drop(state: State, b: int, options: EngineOptions) -> None:
+    """Let waiting tasks of the table leave unserved that are past saving."""
+    env = state.env[b]
+    place = 0
+    while place < env["admitted"] - env["finished"]:
+        slot = state.by_arrival[b, place]
+        task = state.task[b, state.slots[b, slot]]
+        if slot == env["runner"] or not _is_dropped(task, env["now_cycles"], options):
+            place += 1
+            continue
+        task["completion_cycles"] = DROPPED
+        if task["on_host"] == 0:
+            env["dram_used_bytes"] -= task["context_bytes"]
+        if slot == env["drain_slot"]:
+            env["drain_slot"] = NONE
+        leave(state, b, slot)
+        if env["admitted"] - env["finished"] == 1:  # nobody is left to drain for
+            env["draining"] = 0
+
+
+@inlined
+def _is_dropped(task: Record, now: int, options: EngineOptions) -> bool:
+    """Whether a waiting task is past saving."""
+    if options.drop == _LATE:
+        return bool(task["deadline_cycles"] < now)
+    remaining = max(task["shown_cycles"] - task["executed_cycles"], 0)
+    return options.drop == _HOPELESS and bool(task["deadline_cycles"] < now + remaining)

@@ -7,11 +7,17 @@ programs read the records of :mod:`prema_gym.views.records`.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from prema_gym.evaluation.results import Evaluation, MetricValue, PolicyResult
+from prema_gym.evaluation.intervals import LEAST_BEYOND, LEAST_WORKLOADS
+from prema_gym.evaluation.results import Evaluation, Mark, MetricValue, PolicyResult
+from prema_gym.files import infinity_from_text
+from prema_gym.hardware.config import NPUConfig
+from prema_gym.hardware.energy import assumptions
 from prema_gym.metrics import METRICS, Metric
+from prema_gym.metrics.groups import GROUP_COLUMNS, GroupColumn, Groups
 
 
 class Cell(NamedTuple):
@@ -19,13 +25,15 @@ class Cell(NamedTuple):
 
     Attributes:
         value: The value; NaN: none.
-        half_width: Half the width of its 95 % interval; NaN: none.
+        ends: Ends of its 95 % interval; NaN: none.
         ratio: How many times better it is than that of the policy compared with; NaN: none.
+        mark: What a reader must know of it.
     """
 
     value: float
-    half_width: float = math.nan
+    ends: tuple[float, float] = (math.nan, math.nan)
     ratio: float = math.nan
+    mark: Mark = ""
 
 
 class Row(NamedTuple):
@@ -51,26 +59,29 @@ class Section:
         columns: Headings, with unit and an arrow to where better lies.
         rows: The lines.
         compares: Whether its cells have intervals and ratios.
+        intervals: Whether they have intervals alone.
     """
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     compares: bool = False
+    intervals: bool = False
 
 
-def sections(evaluation: Evaluation) -> list[Section]:
+def sections(evaluation: Evaluation, by: Sequence[str] = ()) -> list[Section]:
     """The main section (value, interval, ratio), latencies, details, and regrets if there are any.
 
     Args:
         evaluation: The comparison.
+        by: Also a section for each of these: ``network``, ``priority``.
     """
     shown = [
         _of_metrics(
             evaluation,
             "main",
-            f"{_what_was_played(evaluation)}: value ± half the width of its 95 % interval, and how "
-            f"many times better it is than {evaluation.relative_to}",
+            f"{_what_was_played(evaluation)}: value, ends of its 95 % interval, and how many times "
+            f"better it is than {evaluation.relative_to}",
         ),
         _of_metrics(
             evaluation,
@@ -80,7 +91,38 @@ def sections(evaluation: Evaluation) -> list[Section]:
         ),
         _of_metrics(evaluation, "detail", "Details per workload"),
     ]
+    shown += [
+        group_section(kind, {name: result.groups for name, result in evaluation.policies.items()})
+        for kind in by
+    ]
     return [*shown, _of_regrets(evaluation)] if evaluation.optimum else shown
+
+
+def group_section(kind: str, groups: Mapping[str, Groups]) -> Section:
+    """A line for each group and policy: the policies of one group stand together.
+
+    Args:
+        kind: What is grouped.
+        groups: By policy.
+    """
+    names = dict.fromkeys(name for found in groups.values() for name in found[kind])
+    rows = tuple(
+        Row(f"{name} · {policy}", tuple(map(Cell, found[kind][name].values())))
+        for name in names
+        for policy, found in groups.items()
+        if name in found[kind]
+    )
+    return Section(
+        title=f"By {kind}: latency from arrival to completion",
+        columns=tuple(map(group_heading, GROUP_COLUMNS)),
+        rows=rows,
+    )
+
+
+def group_heading(column: GroupColumn) -> str:
+    """Heading of a group's column."""
+    unit = f" ({column.unit})" if column.unit else ""
+    return f"{column.title}{unit}" + {"lower": " ↓", "higher": " ↑", None: ""}[column.better]
 
 
 def _of_metrics(evaluation: Evaluation, table: str, title: str) -> Section:
@@ -89,16 +131,16 @@ def _of_metrics(evaluation: Evaluation, table: str, title: str) -> Section:
         Row(name, tuple(_cell(result.metrics[m.name]) for m in shown), result.truncated > 0)
         for name, result in evaluation.policies.items()
     )
-    columns = tuple(map(_heading, shown))
+    columns = tuple(map(heading, shown))
     return Section(title=title, columns=columns, rows=rows, compares=table == "main")
 
 
 def _cell(found: MetricValue) -> Cell:
-    low, high = found.ci95
-    return Cell(found.mean, (high - low) / 2, found.ratio)
+    return Cell(found.mean, found.ci95, found.ratio, found.mark)
 
 
-def _heading(metric: Metric) -> str:
+def heading(metric: Metric) -> str:
+    """A column's heading: title, unit, and an arrow to where better lies."""
     unit = f" ({metric.unit})" if metric.unit and metric.unit != "per workload" else ""
     return f"{metric.title}{unit}" + {"lower": " ↓", "higher": " ↑", None: ""}[metric.better]
 
@@ -128,7 +170,7 @@ def _what_was_played(evaluation: Evaluation) -> str:
 
 
 def notes(evaluation: Evaluation) -> list[str]:
-    """What a reader must know beside it: workloads cut off, tasks unfinished, illegal answers."""
+    """What a reader must know beside it: cut-off workloads, illegal answers, guesses."""
     found = []
     slots, most = evaluation.settings["slots"], evaluation.most_tasks
     if most > slots:
@@ -145,13 +187,35 @@ def notes(evaluation: Evaluation) -> list[str]:
                 f"{name}: chose actions that were not legal, {illegal:.3g} a workload; each was "
                 "played as going on"
             )
-    return found
+    found += _too_few(evaluation)
+    machine = evaluation.settings["scenario"]["hardware"]
+    return found + assumptions(NPUConfig.from_dict(infinity_from_text(machine)))
 
 
 def _left_undone(evaluation: Evaluation, result: PolicyResult) -> str:
     return (
         f"{result.truncated} of {evaluation.workloads} workloads cut off at "
         f"{evaluation.settings['max_decisions']} decisions; {result.tasks - result.unfinished} "
-        f"tasks finished, {result.unfinished} unfinished (they count as SLA violations and missed "
-        "deadlines; mean NTT and latency are over the finished tasks)"
+        f"tasks finished, {result.unfinished} unfinished (mean NTT and latency are over the "
+        "finished tasks; nothing of this policy is compared)"
     )
+
+
+def _too_few(evaluation: Evaluation) -> list[str]:
+    """What there are too few workloads, or tasks, for."""
+    marked: dict[str, list[str]] = {}
+    for metric in METRICS:
+        for mark in {result.metrics[metric.name].mark for result in evaluation.policies.values()}:
+            marked.setdefault(mark, []).append(metric.title)
+    found = []
+    if "few workloads" in marked:
+        found.append(
+            f"{evaluation.workloads} workloads are too few for intervals: it takes "
+            f"{LEAST_WORKLOADS}, and more are better"
+        )
+    if "few tasks" in marked:
+        found.append(
+            f"{', '.join(marked['few tasks'])}: read from fewer than {LEAST_BEYOND} tasks beyond, "
+            "so little more than the largest value; marked ?"
+        )
+    return found

@@ -7,13 +7,14 @@ metrics are computed from.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prema_gym.evaluation.recording import Decision, Preemption, Recording
 from prema_gym.metrics import IntArray
 from prema_gym.networks import is_file
 from prema_gym.simulator import NONE, SLICE_KINDS, Simulator
@@ -86,6 +87,11 @@ class EpisodeView:
         tasks: The tasks that have arrived, in order of arrival.
         slots: Task in each slot, or None.
         running_slot: Slot of the running task, or None.
+        timeline: Slices (task, kind, start, end), int64 (slices, 4) [cycles], in order of time.
+        clock_hz: Cycles a second.
+        title: Whose schedule of what this is; empty: not said.
+        trail: Every decision, if they were recorded.
+        preemptions: When tasks gave way, if decisions were recorded.
     """
 
     now_ms: float
@@ -94,6 +100,11 @@ class EpisodeView:
     tasks: tuple[TaskView, ...]
     slots: tuple[int | None, ...]
     running_slot: int | None
+    timeline: IntArray = field(compare=False)
+    clock_hz: int
+    title: str = ""
+    trail: tuple[Decision, ...] = ()
+    preemptions: tuple[Preemption, ...] = ()
 
     @property
     def headline(self) -> str:
@@ -121,6 +132,21 @@ def view(simulator: Simulator, row: int) -> EpisodeView:
     )
 
 
+def view_recorded(recording: Recording, title: str = "") -> EpisodeView:
+    """Read a recorded workload: its end, with every decision on the way there.
+
+    Args:
+        recording: The workload under one policy.
+        title: Whose schedule of what this is; empty: the policy's name.
+    """
+    return replace(
+        view(recording.simulator, 0),
+        title=title or recording.policy,
+        trail=tuple(recording.decisions),
+        preemptions=tuple(recording.preemptions()),
+    )
+
+
 def episode_of(
     env: np.void,
     tasks: NDArray[np.void],
@@ -142,6 +168,7 @@ def episode_of(
     """
     ms = 1e3 / clock_hz
     arrived = []
+    slices = _slices_by_task(timeline, int(env["num_tasks"]), ms)
     for index in range(int(env["arrived"])):
         task = tasks[index]
         finished = task["completion_cycles"] != NONE
@@ -155,10 +182,7 @@ def episode_of(
                 end_ms=float((task["completion_cycles"] if finished else env["now_cycles"]) * ms),
                 deadline_ms=float(task["deadline_cycles"] * ms),
                 finished=bool(finished),
-                slices=tuple(
-                    Slice(SLICE_KINDS[kind], start * ms, end * ms)
-                    for _, kind, start, end in timeline[timeline[:, 0] == index].tolist()
-                ),
+                slices=slices[index],
             )
         )
     return EpisodeView(
@@ -168,4 +192,15 @@ def episode_of(
         tasks=tuple(arrived),
         slots=tuple(None if index == NONE else int(index) for index in occupants),
         running_slot=None if env["runner"] == NONE else int(env["runner"]),
+        timeline=timeline,
+        clock_hz=clock_hz,
     )
+
+
+def _slices_by_task(timeline: IntArray, num_tasks: int, ms: float) -> list[tuple[Slice, ...]]:
+    """The slices of every task, in order of time."""
+    found: list[list[Slice]] = [[] for _ in range(num_tasks)]
+    for task, kind, start, end in timeline.tolist():
+        if task != NONE:
+            found[task].append(Slice(SLICE_KINDS[kind], start * ms, end * ms))
+    return [tuple(slices) for slices in found]

@@ -10,17 +10,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Protocol
 
+import numpy as np
+
 from prema_gym import networks
 from prema_gym.hardware.config import NPUConfig
+from prema_gym.hardware.machines import MACHINES
 from prema_gym.hardware.preemption import preemption_table
 from prema_gym.hardware.timing import time_network
 from prema_gym.networks.network import Network
 from prema_gym.workloads import scenarios
-from prema_gym.workloads.accuracy import mean_isolated_ms
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.estimates import estimate_network
+from prema_gym.workloads.fields import IntArray
+from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.lengths import default_lengths
 from prema_gym.workloads.output_lengths import learn_output_lengths
+from prema_gym.workloads.scenario import Scenario
+from prema_gym.workloads.source import Source, Traffic, traffic_of
+from prema_gym.workloads.tables import CatalogArrays, task_probabilities
 
 BATCHES = (1, 4, 16)  # the paper's batch sizes (fidelity.md, R)
 
@@ -109,26 +116,120 @@ def network_rows(config: NPUConfig, names: Sequence[str] = ()) -> Rows:
     return rows
 
 
-def scenario_rows() -> Rows:
-    """One row a registered scenario: what is drawn, and how loaded the NPU is."""
+def machine_rows() -> Rows:
+    """One row a machine with a name: its sizes and rates, and where they are from."""
     rows: Rows = []
-    for name in scenarios.names():
-        scenario = scenarios.get(name)
-        work_ms = scenario.num_tasks * mean_isolated_ms(compile_scenario(scenario))
+    for machine in MACHINES:
+        config = machine.config
         rows.append(
             {
-                "scenario": name,
-                "tasks": scenario.num_tasks,
-                "arrival": scenario.arrival,
-                "window_ms": scenario.window_ms,
-                "work_ms": work_ms,
-                "batches": scenario.batch_sizes,
-                "priorities": scenario.priorities,
-                "networks": len(scenario.networks),
-                "what for": scenarios.summary(name),
+                "machine": machine.name,
+                "array": f"{config.array_rows}×{config.array_cols}",
+                "MHz": config.clock_hz / 1e6,
+                "TOPS": machine.peak_tops,
+                "bits": 8 * config.element_bytes,
+                "UBUF MiB": config.ubuf_bytes / 2**20,
+                "WBUF MiB": config.wbuf_bytes / 2**20,
+                "GB/s": config.dram_bytes_per_s / 1e9,
+                "GiB": config.dram_bytes / 2**30,
+                "what": machine.title,
+                "source": machine.source,
+                "ours": machine.ours,
+                **config.to_dict(),
             }
         )
     return rows
+
+
+def scenario_rows(chosen: Iterable[tuple[Scenario, str]] | None = None) -> Rows:
+    """One row a scenario: what is drawn, and how loaded the NPU is.
+
+    Args:
+        chosen: Scenarios, and what each is for; None: the registered ones.
+    """
+    if chosen is None:
+        chosen = [(scenarios.get(name), scenarios.summary(name)) for name in scenarios.names()]
+    rows: Rows = []
+    for scenario, what_for in chosen:
+        catalog = compile_scenario(scenario)
+        traffic = traffic_of(catalog)
+        tasks = scenario.num_requests if scenario.is_stream else scenario.num_tasks
+        arrival = dict.fromkeys(stream.arrival for stream in traffic.streams)
+        rows.append(
+            {
+                "scenario": scenario.name,
+                "tasks": tasks,
+                "arrival": tuple(arrival),
+                "load": traffic.load,
+                "rate/s": traffic.rate_per_s,
+                "work_ms": tasks * _mean_cycles(traffic) * 1e3 / traffic.clock_hz,
+                "batches": scenario.batch_sizes,
+                "priorities": scenario.priorities,
+                "networks": len(scenario.networks),
+                "what for": what_for,
+            }
+        )
+    return rows
+
+
+def stream_rows(scenario: Scenario) -> Rows:
+    """One row a stream of a scenario: how often its requests come, and what they ask for."""
+    catalog = compile_scenario(scenario)
+    traffic = traffic_of(catalog)
+    ms = 1e3 / traffic.clock_hz
+    return [
+        {
+            "stream": stream.name,
+            "arrival": stream.arrival,
+            "rate/s": rate * traffic.clock_hz,
+            "load": rate * cycles,
+            "mean_ms": cycles * ms,
+            "deadline_ms": float(np.mean(arrays.allowance_cycles[_profiles_of(arrays)])) * ms,
+            "networks": stream.networks or scenario.networks,
+            "priorities": sorted({int(weight) for weight in arrays.priorities}),
+        }
+        for stream, arrays, rate, cycles in zip(
+            traffic.streams, traffic.arrays, traffic.rates, traffic.mean_cycles, strict=True
+        )
+    ]
+
+
+def _mean_cycles(traffic: Traffic) -> float:
+    """Mean true isolated time of a request of all streams [cycles]."""
+    return traffic.load / sum(traffic.rates)
+
+
+def _profiles_of(arrays: CatalogArrays) -> IntArray:
+    """Rows of the profile table that can be drawn."""
+    return np.flatnonzero(task_probabilities(arrays).sum(axis=1))
+
+
+def request_rows(scenario: Scenario, seed: int, count: int) -> Rows:
+    """One row a task of the workload of a seed, or of the first requests of a long run."""
+    catalog = compile_scenario(scenario)
+    if scenario.is_stream:
+        traffic = traffic_of(catalog)
+        arrays, streams = Source(traffic, seed).next(count)
+        names = [traffic.streams[i].name for i in streams]
+    else:
+        arrays = sample_batch(catalog, [seed]).arrays
+        names = [scenario.name] * scenario.num_tasks
+    ms = 1e3 / catalog.hardware.clock_hz
+    return [
+        {
+            "arrival_ms": arrays.arrival_cycles[0, i] * ms,
+            "stream": name,
+            "network": scenario.networks[arrays.network[0, i]],
+            "batch": arrays.batch_size[0, i],
+            "input_length": catalog.arrays.input_length[arrays.profile[0, i]],
+            "output_length": arrays.output_length[0, i],
+            "priority": arrays.priority[0, i],
+            "isolated_ms": arrays.isolated_cycles[0, i] * ms,
+            "estimated_ms": arrays.estimated_cycles[0, i] * ms,
+            "deadline_ms": arrays.deadline_cycles[0, i] * ms,
+        }
+        for i, name in enumerate(names)
+    ]
 
 
 def policy_rows(described: Iterable[Described], as_text: Callable[[object], str]) -> Rows:

@@ -8,18 +8,18 @@ ABSENT = "–"
 _DIGITS = 3
 
 
-def number(value: float, like: float | None = None) -> str:
-    """A number in three significant digits (as many decimals as ``like`` has, if given)."""
+def number(value: float) -> str:
+    """A number in three significant digits."""
     if not math.isfinite(value):
         return ABSENT
-    scale = abs(value if like is None else like)
+    scale = abs(value)
     whole_digits = math.floor(math.log10(scale)) + 1 if scale > 0 else 1
     return f"{value:.{max(0, _DIGITS - whole_digits)}f}"
 
 
-def plus_minus(half_width: float, value: float) -> str:
-    """Half the width of an interval around ``value``, after a ±; empty where there is none."""
-    return f"±{number(half_width, like=value)}" if math.isfinite(half_width) else ""
+def interval(low: float, high: float) -> str:
+    """Both ends of an interval, in brackets; empty where there is none."""
+    return f"[{number(low)}, {number(high)}]" if math.isfinite(low) else ""
 
 
 def times(ratio: float) -> str:

@@ -60,7 +60,10 @@ def _field(value: object) -> object:
 
 
 def evaluation_records(evaluation: Evaluation) -> list[dict[str, object]]:
-    """One record a policy and metric: SLA curve (``sla_violation_at_n``), regrets, optimum too."""
+    """One record a policy and metric: SLA curve (``sla_violation_at_n``), regrets, optimum too.
+
+    The rows of networks and priorities follow, as ``network/NAME/p99_latency_ms``.
+    """
     records: list[dict[str, object]] = []
     for policy, result in evaluation.policies.items():
         curve = {f"sla_violation_at_{n}": value for n, value in result.sla_curve.items()}
@@ -75,16 +78,24 @@ def evaluation_records(evaluation: Evaluation) -> list[dict[str, object]]:
                     "ratio": found.ratio,
                     "ratio_ci95_low": found.ratio_ci95[0],
                     "ratio_ci95_high": found.ratio_ci95[1],
+                    "mark": found.mark,
                 }
             )
         records += [_bare(policy, f"regret_{name}", v) for name, v in result.regret.items()]
+        records += [
+            _bare(policy, f"{kind}/{group}/{name}", value)
+            for kind, rows in result.groups.items()
+            for group, row in rows.items()
+            for name, value in row.items()
+        ]
     return records + [_bare("optimum", name, v) for name, v in evaluation.optimum.items()]
 
 
 def _bare(policy: str, metric: str, mean: float) -> dict[str, object]:
     """A record without an interval and a ratio."""
     rest = ("ci95_low", "ci95_high", "ratio", "ratio_ci95_low", "ratio_ci95_high")
-    return {"policy": policy, "metric": metric, "mean": mean} | dict.fromkeys(rest, math.nan)
+    blank = dict.fromkeys(rest, math.nan)
+    return {"policy": policy, "metric": metric, "mean": mean} | blank | {"mark": ""}
 
 
 def per_workload_records(evaluation: Evaluation) -> list[dict[str, object]]:
@@ -122,6 +133,7 @@ def reproduction_records(reproduction: Reproduction) -> list[dict[str, object]]:
             "ci95_high": row.ci95[1],
             "ratio": row.ratio,
             "off": row.off,
+            "other_preload": row.other_preload,
             "note": row.note,
             "command": row.command,
         }

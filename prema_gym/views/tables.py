@@ -6,31 +6,31 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from rich.markup import escape
 from rich.table import Table
 
 from prema_gym.evaluation.claims import TOLERANCE, Reproduction
 from prema_gym.evaluation.paper import Figure
 from prema_gym.evaluation.results import Evaluation
 from prema_gym.views.comparison import Cell, Section, sections
-from prema_gym.views.numbers import ABSENT, number, plus_minus, times
+from prema_gym.views.fitting import Column, fits, fitted
+from prema_gym.views.numbers import ABSENT, interval, number, times
 from prema_gym.views.records import Record, strict
 
 
-def to_table(records: Sequence[Record], title: str = "") -> Table:
-    """A listing as a table: numbers to the right, in three significant digits."""
-    table = _table(title)
+def to_tables(records: Sequence[Record], title: str = "", width: int | None = None) -> list[Table]:
+    """A listing as tables: numbers to the right, in three significant digits.
+
+    Args:
+        records: One a row.
+        title: Above it.
+        width: Columns of the terminal; None: as many as it takes.
+    """
+    columns = []
     for name in records[0] if records else ():
         numeric = all(_is_number(record[name]) for record in records)
-        # Too narrow a terminal folds what does not fit; nothing is cut off.
-        table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
-    for record in records:
-        table.add_row(*(escape(_text(value)) for value in record.values()))
-    return table
-
-
-def _table(title: str) -> Table:
-    return Table(title=escape(title) or None, title_justify="left", box=None, pad_edge=False)
+        cells = [_text(record[name]) for record in records]
+        columns.append(Column(name, cells, wraps=not numeric, right=numeric))
+    return fitted(title, columns, width)
 
 
 def _is_number(value: object) -> bool:
@@ -50,74 +50,92 @@ def _text(value: object) -> str:
     return str(plain)
 
 
-# What a comparison needs to show all of a cell on one line, and value and interval on one.
-_FULL_WIDTH, _MEDIUM_WIDTH = 110, 80
-_MANY_COLUMNS = 6  # so many fit a terminal of 60 when they stand close
+TOO_FEW = "(too few)"
+"""In place of an interval where there are too few workloads, or tasks, for one."""
 
 
-def evaluation_tables(evaluation: Evaluation, *, width: int | None = None) -> list[Table]:
+def evaluation_tables(
+    evaluation: Evaluation, *, width: int | None = None, by: Sequence[str] = ()
+) -> list[Table]:
     """The sections of a comparison (:func:`prema_gym.views.comparison.sections`) as tables.
 
     Args:
         evaluation: What to show.
         width: Columns of the terminal; where they do not hold value, interval and ratio side by
             side, ratios get lines of their own, then intervals too. None: as many as it takes.
+        by: Also a table for each of these: ``network``, ``priority``.
     """
-    return [_section_table(section, width) for section in sections(evaluation)]
+    return [table for one in sections(evaluation, by) for table in section_tables(one, width)]
 
 
-def _section_table(section: Section, width: int | None) -> Table:
-    table = _table(section.title)
-    if len(section.columns) >= _MANY_COLUMNS:
-        table.padding = (0, 1, 0, 0)
-    table.add_column("policy", no_wrap=True)
-    for heading in section.columns:
-        table.add_column(heading, justify="right", overflow="fold")
-    for row in section.rows:
-        texts = [
-            _compared(cell, width) if section.compares else number(cell.value) for cell in row.cells
-        ]
-        table.add_row(escape(row.name) + (" !" if row.cut else ""), *texts)
-    return table
+def section_tables(section: Section, width: int | None) -> list[Table]:
+    """One section as tables; ``width`` as for :func:`evaluation_tables`."""
+    # What is compared on one line, then on two, then on three.
+    layouts: tuple[str, ...] = ("{}",)
+    if section.compares:
+        layouts = ("{} {} {}", "{} {}\n{}", "{}\n{}\n{}")
+    elif section.intervals:
+        layouts = ("{} {}", "{}\n{}")
+    for layout in layouts:
+        columns = _columns(section, layout)
+        if fits(columns, width):
+            break
+    return fitted(section.title, columns, width)
 
 
-def _compared(cell: Cell, width: int | None) -> str:
-    """Value, interval and ratio, on as many lines as the terminal needs."""
-    before_interval = "\n" if width is not None and width < _MEDIUM_WIDTH else ""
-    before_ratio = "\n" if width is not None and width < _FULL_WIDTH else " "
-    interval = plus_minus(cell.half_width, cell.value)
-    shown = number(cell.value) + (before_interval + interval if interval else "")
-    return f"{shown}{before_ratio}{times(cell.ratio)}"
+def _columns(section: Section, layout: str) -> list[Column]:
+    names = [row.name + (" !" if row.cut else "") for row in section.rows]
+    others = [
+        Column(heading, [_laid_out(row.cells[k], layout) for row in section.rows], right=True)
+        for k, heading in enumerate(section.columns)
+    ]
+    return [Column("policy", names), *others]
 
 
-def reproduction_tables(reproduction: Reproduction) -> list[Table]:
-    """Claims beside our figures, the commands that show one alone, and the conditions, if any."""
-    claims = _table(
+def _laid_out(cell: Cell, layout: str) -> str:
+    """Value, interval and ratio as the layout has them; marked where read from too few tasks."""
+    shown = number(cell.value) + ("?" if cell.mark == "few tasks" else "")
+    known = interval(*cell.ends) or (TOO_FEW if cell.mark.startswith("few") else "")
+    lines = layout.format(shown, known, times(cell.ratio)).split("\n")
+    return "\n".join(" ".join(line.split()) if known or "[" not in line else line for line in lines)
+
+
+def reproduction_tables(reproduction: Reproduction, *, width: int | None = None) -> list[Table]:
+    """Claims beside our figures, the commands that show one alone, and the conditions, if any.
+
+    Args:
+        reproduction: What to show.
+        width: Columns of the terminal; None: as many as it takes.
+    """
+    title = (
         f"{reproduction.workloads} workloads of scenario {reproduction.scenario!r}, seed "
         f"{reproduction.seed}; × and % say how much better; ! marks a figure off by more than "
-        f"{TOLERANCE:.0%}"
+        f"{TOLERANCE:.0%}; weight preload {reproduction.weight_preload}, “other”: by the other rule"
     )
-    for heading in ("claim", "paper", "ours", "95 % interval", "ours/paper", ""):
-        claims.add_column(heading, justify="left" if heading in ("claim", "") else "right")
-    for row in reproduction.claims:
-        low, high = row.ci95
-        claims.add_row(
-            row.statement,
-            f"{number(row.paper)} {row.unit}",
-            number(row.ours),
-            f"{number(low)} … {number(high)}" if math.isfinite(low) else ABSENT,
-            number(row.ratio),
-            "!" if row.off else "",
-        )
-    commands = _table("Each claim alone")
-    commands.add_column("command", overflow="fold")
-    for row in reproduction.claims:
-        commands.add_row(row.command)
-    return [claims, commands, *_condition_tables(reproduction)]
+    rows = reproduction.claims
+    claims = [
+        Column("claim", [row.statement for row in rows], wraps=True),
+        Column("paper", [f"{number(row.paper)} {row.unit}" for row in rows], right=True),
+        Column("ours", [number(row.ours) for row in rows], right=True),
+        Column("95 % interval", [interval(*row.ci95) or ABSENT for row in rows], right=True),
+        Column("ours/paper", [number(row.ratio) for row in rows], right=True),
+        Column("other", [number(row.other_preload) for row in rows], right=True),
+        Column("", ["!" if row.off else "" for row in rows]),
+    ]
+    commands = Column("command", [row.command for row in rows], wraps=True)
+    return [
+        *fitted(title, claims, width),
+        *fitted("Each claim alone", [commands], width),
+        *to_tables(condition_records(reproduction), CONDITIONS_TITLE, width),
+    ]
 
 
-def _condition_tables(reproduction: Reproduction) -> list[Table]:
-    records = [
+CONDITIONS_TITLE = "How much better CHECKPOINT is than KILL, by condition"
+
+
+def condition_records(reproduction: Reproduction) -> list[dict[str, object]]:
+    """One record a condition of CHECKPOINT over KILL, as it is printed."""
+    return [
         {
             "scenario": row.scenario,
             "tasks": row.tasks,
@@ -130,13 +148,11 @@ def _condition_tables(reproduction: Reproduction) -> list[Table]:
         }
         for row in reproduction.conditions
     ]
-    title = "How much better CHECKPOINT is than KILL, by condition"
-    return [to_table(records, title)] if records else []
 
 
 def _with_interval(figure: Figure) -> str:
-    half = (figure.ci95[1] - figure.ci95[0]) / 2
-    return f"{figure.value:.0f}±{half:.0f}" if math.isfinite(half) else f"{figure.value:.0f}"
+    low, high = figure.ci95
+    return f"{figure.value:.0f}" + (f" [{low:.0f}, {high:.0f}]" if math.isfinite(low) else "")
 
 
 def reproduction_notes(reproduction: Reproduction) -> list[str]:

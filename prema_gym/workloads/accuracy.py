@@ -15,6 +15,7 @@ import numpy as np
 
 from prema_gym.errors import UnknownNameError
 from prema_gym.workloads.catalog import Catalog
+from prema_gym.workloads.rates import mean_isolated_cycles
 from prema_gym.workloads.tables import FloatArray
 
 
@@ -66,8 +67,13 @@ def estimate_accuracy(catalog: Catalog, network: str | None = None) -> EstimateA
 
 def mean_isolated_ms(catalog: Catalog) -> float:
     """Expected true isolated time of one drawn task [ms]."""
-    truth, weight = _isolated_times(catalog)
-    return catalog.hardware.milliseconds(float((weight * truth).sum()))
+    return catalog.hardware.milliseconds(mean_isolated_cycles(catalog.arrays))
+
+
+def expected_quanta(catalog: Catalog) -> float:
+    """Scheduling quanta that the work of one drawn workload fills."""
+    scenario = catalog.scenario
+    return scenario.num_tasks * mean_isolated_ms(catalog) / scenario.quantum_ms
 
 
 def _isolated_times(catalog: Catalog) -> tuple[FloatArray, FloatArray]:

@@ -21,3 +21,6 @@ ARRIVALS: Mapping[str, str] = {
 that compiled code reads."""
 
 UNIFORM, POISSON, PERIODIC, BURST, TRACE = range(len(ARRIVALS))
+
+DROPS: tuple[str, ...] = ("never", "late", "hopeless")
+"""Which waiting tasks leave unserved. A name's position is the code that the engine reads."""

@@ -23,9 +23,10 @@ from prema_gym.workloads.arrivals import ARRIVALS
 from prema_gym.workloads.calibration import calibration
 from prema_gym.workloads.costs import work_out
 from prema_gym.workloads.fields import IntArray
+from prema_gym.workloads.rates import window_of_load
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.tables import CatalogArrays, FloatArray, draws, task_probabilities
-from prema_gym.workloads.traces import file_state, trace_cycles
+from prema_gym.workloads.traces import file_state, trace_cycles, trace_times
 from prema_gym.workloads.workload import WorkloadBatch, refuse
 
 
@@ -146,8 +147,9 @@ def compile_scenario(scenario: Scenario) -> Catalog:
 
     Raises:
         UnknownNameError: A network that was not registered in this process.
-        ConfigError: A task or deadline would be too long for 64-bit cycle counts, or the trace
-            cannot be replayed (`prema_gym.workloads.traces.trace_cycles`).
+        ConfigError: A task or deadline would be too long for 64-bit cycle counts, a task too long
+            for the quantum, or the trace cannot be replayed
+            (`prema_gym.workloads.traces.trace_cycles`).
     """
     return _compiled(scenario, () if scenario.trace is None else file_state(scenario.trace))
 
@@ -156,16 +158,19 @@ def compile_scenario(scenario: Scenario) -> Catalog:
 def _compiled(scenario: Scenario, trace_state: tuple[int, ...]) -> Catalog:
     """`compile_scenario`, for a trace's file in one state, which only tells catalogs apart."""
     del trace_state
-    trace = trace_cycles(scenario)  # first, since it is quick to fail
+    times = trace_times(scenario)  # first, since it is quick to fail
     # An unpickled scenario was checked in another process, which may know more networks.
     with located(f"scenario {scenario.name!r}"):
         networks = tuple(map(registry.get, scenario.networks))
     costs = work_out(scenario, networks)
-    process = (list(ARRIVALS).index(scenario.arrival), scenario.window_cycles, scenario.burst_size)
+    window = scenario.window_cycles
+    if window is None:
+        window = window_of_load(scenario, costs.columns)
+    process = (list(ARRIVALS).index(scenario.arrival), window, scenario.burst_size)
     priorities = np.array(scenario.priorities, dtype=np.int64)
     arrays = CatalogArrays(
         process=np.array(process, dtype=np.int64),
-        trace_cycles=trace,
+        trace_cycles=trace_cycles(scenario, times, window),
         batch_sizes=np.array(scenario.batch_sizes, dtype=np.int64),
         priorities=draws(priorities, scenario.priority_shares),
         network_draws=draws(np.arange(len(networks)), scenario.network_shares),

@@ -20,6 +20,10 @@ from prema_gym.workloads.fields import MAX_CYCLES, IntArray
 from prema_gym.workloads.output_lengths import learn_output_lengths, output_length, ratio_table
 from prema_gym.workloads.scenario import Scenario
 
+MOST_QUANTA = 1_000_000
+"""Quanta that a task may take alone: one of the paper's takes a thousand at most, and a workload of
+a million is played for minutes."""
+
 
 class Costs(NamedTuple):
     """Every profile of a scenario, and what `CatalogArrays` holds of them."""
@@ -36,7 +40,8 @@ def work_out(scenario: Scenario, networks: Sequence[Network]) -> Costs:
         networks: Its networks.
 
     Raises:
-        ConfigError: A task or deadline would be too long for 64-bit cycle counts.
+        ConfigError: A task or deadline would be too long for 64-bit cycle counts, or a task too
+            long for the scenario's quantum.
     """
     first_profile = np.zeros((len(networks), len(scenario.batch_sizes)), dtype=np.int64)
     num_lengths = np.zeros(len(networks), dtype=np.int64)
@@ -53,6 +58,13 @@ def work_out(scenario: Scenario, networks: Sequence[Network]) -> Costs:
     return Costs(profiles, {"first_profile": first_profile, "num_lengths": num_lengths, **columns})
 
 
+def allowance_cycles(scenario: Scenario, estimated_cycles: int) -> int:
+    """Time from a task's arrival to its deadline [cycles]."""
+    if scenario.slo_ms is not None:
+        return scenario.hardware.cycles(scenario.slo_ms)
+    return round(scenario.sla_factor * estimated_cycles)
+
+
 def _profiles(
     scenario: Scenario, network: Network, batch: int
 ) -> Iterator[tuple[Profile, Mapping[str, int | list[int]]]]:
@@ -67,11 +79,16 @@ def _profiles(
         predicted = 1 if model is None else learn_output_lengths(model).predict(length)
         guess = estimate(config, network, batch=batch, input_length=length).cycles(predicted)
         outputs = [output_length(length, ratio) for ratio in ratio_table(model)]
-        allowance = round(scenario.sla_factor * guess)
-        if max(allowance, profile.total_cycles(max(outputs))) > MAX_CYCLES:
+        allowance = allowance_cycles(scenario, guess)
+        longest = profile.total_cycles(max(outputs))
+        what = f"{network.name!r} at batch {batch} and input length {length}"
+        if max(allowance, longest) > MAX_CYCLES:
+            raise ConfigError(f"{what} takes or is allowed more than {MAX_CYCLES} cycles")
+        if longest > MOST_QUANTA * scenario.quantum_cycles:
             raise ConfigError(
-                f"{network.name!r} at batch {batch} and input length {length} takes or is allowed "
-                f"more than {MAX_CYCLES} cycles"
+                f"{what} takes {config.milliseconds(longest):.3g} ms, and a scheduler is asked "
+                f"every quantum_ms = {scenario.quantum_ms:g}: a task may take at most "
+                f"{MOST_QUANTA} quanta; use a longer quantum, or a faster machine"
             )
         yield (
             profile,

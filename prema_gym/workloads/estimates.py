@@ -88,6 +88,9 @@ def estimate_network(
 
 def _tile_cycles(config: NPUConfig, rows: int) -> int:
     """Time of one tile of full depth and width: the larger of computing and loading it."""
-    compute = rows + config.array_cols + 2 * config.array_rows
+    if config.weight_preload == "hidden":
+        compute = max(rows, config.array_rows)
+    else:
+        compute = rows + config.array_cols + 2 * config.array_rows
     loaded = config.array_rows * (config.array_cols + rows) * config.element_bytes
     return max(compute, math.ceil(loaded * config.cycles_per_byte("dram_bytes_per_s")))

@@ -138,14 +138,14 @@ def _generate_one(arrays: CatalogArrays, draft: Draft, row: int, out: WorkloadAr
     sort_stable(arrival, order, spare)
     for task in range(num_tasks):
         draw = order[task]
-        _write_task(arrays, uniforms[draw], arrival[draw], row, task, out)
+        write_task(arrays, uniforms[draw], arrival[draw], row, task, out)
     for task in range(num_tasks, out.profile.shape[1]):
         _clear_task(row, task, out)
     out.num_tasks[row] = num_tasks
 
 
 @in_place
-def _write_task(
+def write_task(
     arrays: CatalogArrays,
     uniforms: npt.NDArray[np.float64],
     arrival: int,

@@ -117,6 +117,29 @@ def default_lengths(network: object) -> LengthModel | None:
     return _DEFAULTS.get(network) if isinstance(network, str) else None
 
 
+# Conversations of Azure's service: a median of 1 020 tokens in and 129 out (Patel et al.,
+# "Splitwise", ISCA 2024, Figure 3), a mean of 1 155 and 211 (the trace of 2023), so √(2 · ln
+# 1155/1020) = 0.5 and √(2 · ln 211/129) = 1. Eight quantiles of the prompts, in whole tiles of 128.
+_PROMPTS = (512, 640, 768, 896, 1152, 1280, 1536, 2176)
+# What GPT-2 can hold: 1 024 tokens, prompt and answer.
+_SHORT_PROMPTS = (128, 256, 384, 512, 640)
+
+
+def _chat(
+    family: str, prompts: tuple[int, ...], *, ratio_sigma: float
+) -> tuple[LengthModel, LengthModel]:
+    """Prompts of a decoder's two tasks, and the answers of the second."""
+    return (
+        LengthModel(network=f"{family}-prefill", input_lengths=prompts),
+        LengthModel(
+            network=f"{family}-decode",
+            input_lengths=prompts,
+            ratio_median=129 / 1020,
+            ratio_sigma=ratio_sigma,
+        ),
+    )
+
+
 # Every figure below is a choice (fidelity.md: C), with the public figure behind it. A request is
 # one sentence or one utterance. For a mean m and a median d of log-normal lengths, m = d·exp(σ²/2).
 _DEFAULTS: dict[str, LengthModel] = {
@@ -155,5 +178,16 @@ _DEFAULTS: dict[str, LengthModel] = {
             ratio_median=0.15,
             ratio_sigma=0.2,
         ),
+        # Questions on a paragraph, as in MLPerf Inference (SQuAD): some 10 and 120 words, about
+        # 1.25 word pieces each, at most the 384 that it cuts at.
+        LengthModel(
+            network="bert-base",
+            input_lengths=quantile_grid(median=165, sigma=0.4, longest=384, points=8),
+        ),
+        # One window of 30 s: 15 characters a second as above, some four a token.
+        LengthModel(network="whisper-tiny", input_lengths=(1,), ratio_median=112, ratio_sigma=0.2),
+        *_chat("gpt2", _SHORT_PROMPTS, ratio_sigma=0.5),
+        *_chat("llama-1b", _PROMPTS, ratio_sigma=1.0),
+        *_chat("llama-8b", _PROMPTS, ratio_sigma=1.0),
     )
 }

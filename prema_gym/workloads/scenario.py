@@ -29,7 +29,7 @@ from prema_gym.checks import (
 from prema_gym.errors import located
 from prema_gym.files import read_toml, write_toml
 from prema_gym.hardware.config import NPUConfig
-from prema_gym.workloads.arrivals import ARRIVALS
+from prema_gym.workloads.arrivals import ARRIVALS, DROPS
 from prema_gym.workloads.lengths import LengthModel, default_lengths
 from prema_gym.workloads.scenario_rules import (
     FILE,
@@ -37,10 +37,13 @@ from prema_gym.workloads.scenario_rules import (
     MACHINE,
     NETWORK,
     check_lengths,
+    check_one_way,
     check_shares,
     check_times,
     check_trace,
+    take_from_streams,
 )
+from prema_gym.workloads.streams import STREAM, Stream
 
 # Upper limits, far above any experiment (`scenario_rules` has that of the window in cycles).
 _MOST_TASKS = 1_000_000
@@ -49,6 +52,10 @@ _MOST_PRIORITY = 1_000_000
 _MOST_BATCH = 65_536
 _MOST_SHARE = 10_000  # percent of percent; tables of draws hold their sum
 _MOST_SPEED = 1e9
+_MOST_LOAD = 1e6
+_MOST_REQUESTS = 10**9
+_REQUESTS = 10_000  # of a long run, unless it says so: a p99 then rests on a hundred requests
+_MOST_RATE = 1e9
 
 _SHARES = optional(list_of(whole(1, _MOST_SHARE), distinct=False))
 
@@ -120,6 +127,18 @@ class Scenario:
         "task arrive at 0",
         source="a choice (fidelity.md: C), the window is not public",
     )
+    load: float | None = declared(
+        None,
+        optional(positive(_MOST_LOAD)),
+        help="share of this machine's time that the tasks ask for, in place of `window_ms`: the "
+        "same on any machine",
+    )
+    rate_per_s: float | None = declared(
+        None,
+        optional(positive(_MOST_RATE)),
+        unit="tasks/s",
+        help="tasks a second, in place of `window_ms`",
+    )
     burst_size: int = declared(
         4,
         whole(1, _MOST_TASKS),
@@ -151,6 +170,37 @@ class Scenario:
     priority_shares: tuple[int, ...] | None = declared(
         None, _SHARES, help="how often each priority is drawn, likewise"
     )
+    streams: tuple[Stream, ...] = declared(
+        (),
+        list_of(STREAM, empty=True),
+        help="streams of requests, each with its own process, rate, mix and deadline, see below; "
+        "left out: one, from the keys above",
+    )
+    requests: int | None = declared(
+        None,
+        optional(whole(1, _MOST_REQUESTS)),
+        unit="requests",
+        help="requests that count in a long run, in place of workloads of `num_tasks`; with "
+        "`streams` 10 000 if left out",
+    )
+    warmup: int | None = declared(
+        None,
+        optional(whole(0, _MOST_REQUESTS)),
+        unit="requests",
+        help="requests before those that count; left out: a tenth of `requests`",
+    )
+    drop: str = declared(
+        "never",
+        one_of("drop", DROPS),
+        help='requests that leave unserved when the scheduler wakes: `"never"`, `"late"` (past '
+        'their deadline) or `"hopeless"` (that cannot meet it any more)',
+    )
+    queue_limit: int | None = declared(
+        None,
+        optional(whole(0, _MOST_TASKS)),
+        unit="requests",
+        help="requests that may wait beside the one that runs; who finds so many is rejected",
+    )
     lengths: tuple[LengthModel, ...] = declared(
         (),
         list_of(LENGTHS, empty=True),
@@ -164,6 +214,12 @@ class Scenario:
         source="inside the paper's targets of 2 to 20: eight tasks that share the machine equally "
         "all finish within 8 × their isolated time, so a fair schedule of the paper's workload can "
         "meet it (C)",
+    )
+    slo_ms: float | None = declared(
+        None,
+        optional(positive(_MOST_MS)),
+        unit="ms",
+        help="a task's deadline is its arrival + this, in place of `sla_factor`",
     )
     quantum_ms: float = declared(
         0.25,
@@ -181,18 +237,38 @@ class Scenario:
     def __post_init__(self) -> None:
         with located(f"scenario {self.name!r}"):
             check_fields(self)
-            for rule in (check_shares, check_trace, check_lengths, check_times):
+            take_from_streams(self)
+            for rule in (check_shares, check_trace, check_one_way, check_lengths, check_times):
                 rule(self)
 
     @property
-    def window_cycles(self) -> int:
-        """Length of the arrival window [cycles]."""
+    def window_cycles(self) -> int | None:
+        """Length of the arrival window [cycles]; None where `load` says it with the costs."""
+        if self.load is not None:
+            return None
+        if self.rate_per_s is not None:
+            return self.hardware.cycles(1e3 * self.num_tasks / self.rate_per_s)
         return self.hardware.cycles(self.window_ms)
 
     @property
     def quantum_cycles(self) -> int:
         """Scheduling quantum [cycles]: 175 000 at 700 MHz, 250 000 at 1 GHz by default."""
         return self.hardware.cycles(self.quantum_ms)
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is played as long runs, not as workloads of ``num_tasks``."""
+        return self.requests is not None or bool(self.streams)
+
+    @property
+    def num_requests(self) -> int:
+        """Requests that count in a long run."""
+        return _REQUESTS if self.requests is None else self.requests
+
+    @property
+    def num_warmup(self) -> int:
+        """Requests of a long run before those that count."""
+        return self.num_requests // 10 if self.warmup is None else self.warmup
 
     def length_model(self, network: str) -> LengthModel | None:
         """Sequence lengths of a network here: this scenario's, else the default, else None.
@@ -237,13 +313,14 @@ class Scenario:
         """
         data = read_toml(path)
         folder = os.path.dirname(path)
-        if isinstance(data.get("trace"), str):
-            data["trace"] = os.path.join(folder, data["trace"])
-        if isinstance(data.get("networks"), list):
-            data["networks"] = [
-                os.path.join(folder, name) if registry.is_file(name) else name
-                for name in data["networks"]
-            ]
+        for table in (data, *_tables(data.get("streams"))):
+            if isinstance(table.get("networks"), list):
+                table["networks"] = [
+                    os.path.join(folder, name) if registry.is_file(name) else name
+                    for name in table["networks"]
+                ]
+            if isinstance(table.get("trace"), str):
+                table["trace"] = os.path.join(folder, table["trace"])
         return cls.from_dict(data, where=os.fspath(path))
 
     def to_toml(self, path: str | os.PathLike[str]) -> None:
@@ -253,3 +330,8 @@ class Scenario:
             ConfigError: The file cannot be written; nothing is left behind.
         """
         write_toml(path, self.to_dict())
+
+
+def _tables(given: object) -> list[dict[str, Any]]:
+    """The tables of a list; what is none is refused where it is read."""
+    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []

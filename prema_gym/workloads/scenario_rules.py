@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from prema_gym import networks as registry
 from prema_gym.checks import Constraint
 from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.hardware import machines
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.workloads.lengths import LengthModel
 
@@ -29,6 +31,9 @@ SHARES = {
     "priority_shares": "priorities",
 }
 """Fields that say how often each value of another field is drawn."""
+
+ONE_WAY = (("window_ms", "load", "rate_per_s"), ("sla_factor", "slo_ms"))
+"""Fields that say the same thing in different ways: how often tasks arrive, when they are due."""
 
 
 def _network(name: object) -> str:
@@ -52,6 +57,8 @@ def _lengths(entry: object) -> LengthModel:
 
 
 def _machine(config: object) -> NPUConfig:
+    if isinstance(config, str):
+        return machines.get(config)
     if isinstance(config, Mapping):
         return NPUConfig.from_dict(config)
     if not isinstance(config, NPUConfig):
@@ -62,7 +69,30 @@ def _machine(config: object) -> NPUConfig:
 NETWORK = Constraint("the name of a network or of its file", _network)
 FILE = Constraint("the name of a file", _file)
 LENGTHS = Constraint("a LengthModel or a table of its fields", _lengths)
-MACHINE = Constraint("an NPUConfig or a table of its fields", _machine)
+MACHINE = Constraint("a machine's name, a table of fields or an NPUConfig", _machine)
+
+
+def take_from_streams(scenario: Scenario) -> None:
+    """Where every stream says what it draws, the scenario has just these networks and batches.
+
+    Raises:
+        ConfigError: Two streams have one name, or one draws what the scenario does not have.
+    """
+    streams = scenario.streams
+    if len({stream.name for stream in streams}) < len(streams):
+        raise ConfigError("streams gives one name twice")
+    defaults = {one.name: one.default for one in fields(scenario)}
+    for name in ("networks", "batch_sizes", "priorities"):
+        of_streams = [getattr(stream, name) for stream in streams]
+        known = getattr(scenario, name)
+        if streams and None not in of_streams and known == defaults[name]:
+            known = tuple(dict.fromkeys(value for given in of_streams for value in given))
+            object.__setattr__(scenario, name, known)
+        for stream, given in zip(streams, of_streams, strict=True):
+            if name != "priorities" and not set(given or ()) <= set(known):
+                raise ConfigError(
+                    f"stream {stream.name!r} draws {name} {given}, the scenario has {known}"
+                )
 
 
 def check_shares(scenario: Scenario) -> None:
@@ -108,13 +138,30 @@ def check_lengths(scenario: Scenario) -> None:
             raise ConfigError(f"{name!r} {needs} ratio_median in its lengths")
 
 
+def check_one_way(scenario: Scenario) -> None:
+    """One way to say how often tasks arrive, and one to say when they are due."""
+    defaults = {one.name: one.default for one in fields(scenario)}
+    for names in ONE_WAY:
+        given = [name for name in names if getattr(scenario, name) != defaults[name]]
+        if len(given) > 1:
+            raise ConfigError(
+                f"{' and '.join(given)} say the same thing: give only one of {', '.join(names)}"
+            )
+
+
+def check_window(scenario: Scenario, window_cycles: int) -> None:
+    """An arrival window that the machine's clock can count."""
+    if window_cycles > _MOST_WINDOW_CYCLES:
+        raise ConfigError(
+            f"window_ms must be at most {_MOST_WINDOW_CYCLES} cycles, got "
+            f"{scenario.hardware.milliseconds(window_cycles)} ({window_cycles} cycles)"
+        )
+
+
 def check_times(scenario: Scenario) -> None:
     """Times that fit the machine's clock."""
-    if scenario.window_cycles > _MOST_WINDOW_CYCLES:
-        raise ConfigError(
-            f"window_ms must be at most {_MOST_WINDOW_CYCLES} cycles, got {scenario.window_ms} "
-            f"({scenario.window_cycles} cycles)"
-        )
+    if scenario.window_cycles is not None:
+        check_window(scenario, scenario.window_cycles)
     if scenario.quantum_cycles < 1:
         raise ConfigError(
             f"quantum_ms must be at least one cycle at {scenario.hardware.clock_hz} Hz, got "

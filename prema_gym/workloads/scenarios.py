@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from prema_gym.errors import UnknownNameError
+from prema_gym.hardware import machines
 from prema_gym.workloads.scenario import Scenario
+from prema_gym.workloads.streams import Stream
 
 # Name → (scenario, why it exists). The paper's window is not public (fidelity.md: C). Its eight
 # tasks are some 225 ms of work on the default machine, so 10 ms is a sudden crowd. The others frame
@@ -27,6 +30,65 @@ _REGISTERED: dict[str, tuple[Scenario, str]] = {
             Scenario(name="heavy", window_ms=1.0),
             "the paper's tasks within 1 ms: all are there before almost any can end",
         ),
+        (
+            Scenario(name="poisson-70", arrival="poisson", load=0.7, requests=10_000),
+            "the paper's tasks without end, Poisson at load 0.7",
+        ),
+        (
+            Scenario(
+                name="bursty-90",
+                load=0.9,
+                requests=10_000,
+                streams=(
+                    Stream(
+                        name="bursts",
+                        arrival="bursty",
+                        share=1.0,
+                        burst_factor=3.0,
+                        burst_share=0.2,
+                        burst_ms=2_000.0,
+                    ),
+                ),
+            ),
+            "the same at load 0.9, three times as dense for two seconds in ten",
+        ),
+        (
+            Scenario(
+                name="mlperf-server",
+                networks=("resnet-50",),
+                batch_sizes=(1,),
+                priorities=(1,),
+                arrival="poisson",
+                load=0.7,
+                slo_ms=15.0,
+                requests=10_000,
+            ),
+            "MLPerf Inference's server scenario: one image a query, Poisson, 15 ms for ResNet-50 "
+            "(mlperf.conf)",
+        ),
+        (
+            Scenario(
+                name="edge-camera",
+                requests=10_000,
+                streams=tuple(
+                    Stream(
+                        name=name,
+                        networks=(network,),
+                        batch_sizes=(1,),
+                        priorities=(priority,),
+                        arrival="periodic",
+                        rate_per_s=rate,
+                        slo_ms=1e3 / rate,
+                    )
+                    for name, network, priority, rate in (
+                        ("detection", "vgg-16", 3, 60.0),
+                        ("tracking", "mobilenet-v1", 9, 120.0),
+                        ("recognition", "resnet-50", 1, 30.0),
+                    )
+                ),
+            ),
+            "three cameras' frames, each due before its next one",
+        ),
     )
 }
 
@@ -45,8 +107,15 @@ def summary(name: str) -> str:
     return _lookup(name)[1]
 
 
-def get(name_or_path: str | os.PathLike[str]) -> Scenario:
+def get(
+    name_or_path: str | os.PathLike[str], hardware: str | os.PathLike[str] | None = None
+) -> Scenario:
     """A registered scenario, or the one in a file whose name ends in ``.toml``.
+
+    Args:
+        name_or_path: Its name, or its file.
+        hardware: A machine's name (:mod:`prema_gym.hardware.machines`) or file, in place of the
+            scenario's own; None: that.
 
     Raises:
         UnknownNameError: Neither a registered name nor a TOML file's name, or an unknown key.
@@ -54,8 +123,10 @@ def get(name_or_path: str | os.PathLike[str]) -> Scenario:
     """
     given = os.fspath(name_or_path)
     if given.endswith(".toml"):
-        return Scenario.from_toml(given)
-    return _lookup(given, note="the name of a scenario file must end in .toml")[0]
+        scenario = Scenario.from_toml(given)
+    else:
+        scenario = _lookup(given, note="the name of a scenario file must end in .toml")[0]
+    return scenario if hardware is None else replace(scenario, hardware=machines.read(hardware))
 
 
 def _lookup(name: str, note: str = "") -> tuple[Scenario, str]:

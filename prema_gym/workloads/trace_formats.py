@@ -126,23 +126,28 @@ class _Lines:
         time: Name of the arrival.
         unit: Nanoseconds in one.
         others: Names that tell this format from others, if the time's does not.
+        never: Names that speak against it.
     """
 
     time: str
     unit: int
     others: frozenset[str] = frozenset()
+    never: frozenset[str] = frozenset()
 
     def fits(self, request: Mapping[str, object]) -> bool:
         """Whether an object is of this format, by its names."""
-        return self.time in request and request.keys() >= self.others
+        if self.time not in request or not self.never.isdisjoint(request):
+            return False
+        return request.keys() >= self.others
 
 
-# The first that fits: rows of Bailian have hash_ids, too.
+_OF_CHATS = frozenset({"chat_id", "parent_chat_id", "turn"})
+
 _JSONL_FORMATS = (
     _Lines("arrival_ms", NS_PER_MS),
     _Lines("arrival_s", NS_PER_S),
-    _Lines("timestamp", NS_PER_S, frozenset({"chat_id", "parent_chat_id", "turn"})),
-    _Lines("timestamp", NS_PER_MS, frozenset({"hash_ids"})),
+    _Lines("timestamp", NS_PER_S, _OF_CHATS),  # rows have hash_ids, too
+    _Lines("timestamp", NS_PER_MS, frozenset({"hash_ids"}), never=_OF_CHATS),
 )
 
 
@@ -167,14 +172,39 @@ def jsonl_trace(path: str, text: str) -> Trace:
 def _object(line: str) -> dict[str, object]:
     """One JSON object."""
     try:
-        request = json.loads(line, parse_float=Decimal, parse_constant=Decimal)
+        request = json.loads(
+            line,
+            parse_float=Decimal,
+            parse_constant=Decimal,
+            object_pairs_hook=_each_once,
+        )
     except json.JSONDecodeError as error:
         raise ValueError(f"not valid JSON: {error.msg} at column {error.colno}") from error
-    except (InvalidOperation, RecursionError) as error:
+    except _TwiceError:
+        raise
+    except (InvalidOperation, RecursionError, ValueError) as error:  # of very many digits
         raise ValueError("a number or a nesting beyond all measure") from error
     if not isinstance(request, dict):
         raise ValueError("needs an object with the arrival of a request")
     return request
+
+
+class _TwiceError(ValueError):
+    """A name stands twice in an object."""
+
+
+def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object in which no name stands twice.
+
+    Raises:
+        _TwiceError: One does: which of its values is meant, nothing tells.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _TwiceError(f"gives {reprlib.repr(twice)} twice")
+    return found
 
 
 def _format_of(request: Mapping[str, object], known: _Lines | None) -> _Lines:

@@ -8,6 +8,8 @@ scenario's window.
 from __future__ import annotations
 
 import os
+import textwrap
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,25 +20,19 @@ from prema_gym.workloads.fields import MAX_CYCLES, IntArray
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.trace_formats import NS_PER_S, Trace, csv_trace, jsonl_trace
 
+_MOST_NAMED = 40
+_LONGEST_NAME = 60
 
-def trace_cycles(scenario: Scenario) -> IntArray:
-    """Arrival of every request of a scenario's trace, counted from the first one.
 
-    Each time is rounded to its nearest cycle (halves up) once, on this one clock. A workload's
-    arrivals are differences of two of them, so they are within one cycle of the exact ones, and
-    no error adds up.
-
-    Returns:
-        int64 (num_requests,) [cycles], increasing, the first 0; one 0 for a scenario that replays
-        no trace.
+def trace_times(scenario: Scenario) -> list[int]:
+    """Times of a scenario's trace since its first request [ns]; one 0 where none is replayed.
 
     Raises:
-        ConfigError: The file cannot be read or is no trace, has fewer requests than a workload has
-            tasks, has no mean rate to bring to that of the window, or is too long for 64-bit
-            times.
+        ConfigError: The file cannot be read or is no trace, or has fewer requests than a workload
+            has tasks.
     """
     if scenario.arrival != "trace":
-        return np.zeros(1, dtype=np.int64)
+        return [0]
     assert scenario.trace is not None  # `Scenario` sees to it
     times = read_trace(scenario.trace)
     if len(times) < scenario.num_tasks:
@@ -44,7 +40,32 @@ def trace_cycles(scenario: Scenario) -> IntArray:
             f"{scenario.trace!r} has {len(times)} requests, but num_tasks of scenario "
             f"{scenario.name!r} is {scenario.num_tasks}"
         )
-    scale = _cycles_per_ns(scenario, times)
+    return times
+
+
+def trace_cycles(scenario: Scenario, times: list[int], window_cycles: int) -> IntArray:
+    """Arrival of every request of a scenario's trace, counted from the first one.
+
+    Each time is rounded to its nearest cycle (halves up) once, on this one clock. A workload's
+    arrivals are differences of two of them, so they are within one cycle of the exact ones, and
+    no error adds up.
+
+    Args:
+        scenario: Says how fast it is played.
+        times: What :func:`trace_times` gave.
+        window_cycles: Time in which ``num_tasks`` requests arrive on average.
+
+    Returns:
+        int64 (num_requests,) [cycles], increasing, the first 0; one 0 for a scenario that replays
+        no trace.
+
+    Raises:
+        ConfigError: It has no mean rate to bring to that of the window, or is too long for 64-bit
+            times.
+    """
+    if scenario.arrival != "trace":
+        return np.zeros(1, dtype=np.int64)
+    scale = _cycles_per_ns(scenario, times, window_cycles)
     if times[-1] * scale > MAX_CYCLES:
         raise ConfigError(
             f"{scenario.trace!r} takes more than {MAX_CYCLES} cycles as scenario "
@@ -55,7 +76,7 @@ def trace_cycles(scenario: Scenario) -> IntArray:
     return np.array(cycles, dtype=np.int64)
 
 
-def _cycles_per_ns(scenario: Scenario, times: list[int]) -> Fraction:
+def _cycles_per_ns(scenario: Scenario, times: list[int], window_cycles: int) -> Fraction:
     """Cycles in which a nanosecond of the trace is played."""
     if scenario.trace_speed is not None:
         speed = Fraction(str(scenario.trace_speed))  # 0.1 is meant as a tenth
@@ -67,7 +88,7 @@ def _cycles_per_ns(scenario: Scenario, times: list[int]) -> Fraction:
         )
     # The trace's mean gap becomes the window's share of one task.
     return Fraction(
-        scenario.window_cycles * (len(times) - 1),
+        window_cycles * (len(times) - 1),
         scenario.num_tasks * times[-1],
     )
 
@@ -108,8 +129,16 @@ def trace_notes(path: str | os.PathLike[str]) -> list[str]:
         ConfigError: As :func:`read_trace`.
     """
     where = os.fspath(path)
-    names = ", ".join(_read(where).passed_over)
+    names = _shown(_read(where).passed_over)
     return [f"{where}: columns passed over: {names}"] if names else []
+
+
+def _shown(names: Sequence[str]) -> str:
+    """Names of columns in one line, whatever is in them: the first of very many."""
+    shown = [name if name.isprintable() else ascii(name) for name in names[:_MOST_NAMED]]
+    shown = [textwrap.shorten(name, _LONGEST_NAME, placeholder="…") or "…" for name in shown]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
 def _read(where: str) -> Trace:

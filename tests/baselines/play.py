@@ -115,7 +115,13 @@ def loaded(
     }
     workload = Workload(**columns)
     catalog = SimpleNamespace(
-        scenario=SimpleNamespace(num_tasks=len(tasks), hardware=config, quantum_cycles=quantum),
+        scenario=SimpleNamespace(
+            num_tasks=len(tasks),
+            hardware=config,
+            quantum_cycles=quantum,
+            drop="never",
+            queue_limit=None,
+        ),
         table=stack_profiles(config, profiles),
         check=lambda workloads: None,  # costs as the profiles say, see `isolated`
     )

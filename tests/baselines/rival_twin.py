@@ -52,7 +52,7 @@ def _srpt(row: Row, count: int) -> Fraction:
 def _dysta(row: Row, count: int) -> Fraction:
     off = _of(row, "since_run_ms") / (_of(row, "estimated_ms") * count)
     room = max(Fraction(0), _of(row, "slack_ms"))
-    return _of(row, "remaining_ms") + Fraction(1, 100) * (room + off)
+    return _of(row, "remaining_ms") + Fraction(1, 100) * (room + 1000 * off)  # in seconds
 
 
 def _dream(row: Row, count: int) -> Fraction:

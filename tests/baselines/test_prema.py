@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from prema_gym import baselines
-from prema_gym.baselines.prema import Prema
-from prema_gym.baselines.table import Table
+from prema_gym.baselines.prema import Prema, is_candidate
+from prema_gym.baselines.scoring import Seen
 from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.simulator import PRESENT, TOKEN
 from tests.baselines.tables import Row, running, table, task
 
 
@@ -19,8 +20,13 @@ def _act(name: str, *rows: Row | None, **parameters: Any) -> int:
 
 
 def _candidates(*rows: Row | None, **parameters: Any) -> list[bool]:
-    tables = Table(table(*rows)[np.newaxis])
-    return list(Prema(**parameters).candidates(tables)[:, 0].tolist())
+    """Whom the compiled rule lets compete, row by row; nobody: everybody, on a free machine."""
+    ordering = Prema(**parameters)
+    present = [row for row in table(*rows).astype(float) if row[PRESENT]]
+    most = max(row[TOKEN] for row in present)
+    seen = Seen(len(present), len(present), -most, np.uint64(0))
+    found = iter([is_candidate(row, seen, ordering.numbers) for row in present])
+    return [row is not None and bool(next(found)) for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +138,7 @@ def test_strict_wants_more_than_the_threshold() -> None:
 
 def test_strict_without_candidate_on_a_free_machine_considers_everybody() -> None:
     fresh = (task(order=0, remaining_ms=3), task(order=1, remaining_ms=2))
-    assert _candidates(*fresh, strict=True) == [True, True]
+    assert _candidates(*fresh, strict=True) == [False, False]
     assert _act("np-prema", *fresh, strict=True) == 1
     assert _act("np-token", *fresh, strict=True) == 0
 

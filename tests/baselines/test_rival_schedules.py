@@ -38,7 +38,10 @@ PRIORITY_ROWS = [
     # C 6.7 before A 10.
     ("static-least-er:by_priority=true", (19, 3, 14, 10)),
     # At 1: A 5 + 0.06, B 2 + 0.02. At 3: A 5 + 0.01(4 + 2/(6·2)) = 5.042, C 5 + 0.05. At 8: C, D.
-    ("dysta", (8, 3, 13, 19)),
+    ("dysta:unit_ms=1", (8, 3, 13, 19)),
+    # In seconds, at 3: A 5 + 0.04 + 10·2/(6·2) = 6.71, C 5.05: C 3-8. At 8: A 5 + 10·7/(6·2) =
+    # 10.8, D 6 + 0.02 + 10·4/(6·2) = 9.35: D 8-14.
+    ("dysta", (19, 3, 8, 14)),
     # At 1, urgency: A 5/11, B 2/4: B 1-3. At 3: A has been off for 2, two layers of 1: A. At 4:
     # C, off for 1: C 4-9. At 9: A and D both off for 5; A has 4 left before 12, so 1, D 6/7:
     # A 9-13.
@@ -101,7 +104,8 @@ NEIGHBOUR_ROWS = [
     ("moca", EARLY_OR_SLOWED, (4, 8, 10)),
     # A tie for SRPT, so A goes on 0-2, C 2-3, A 3-7, B.
     ("static-srpt", ROOM, (7, 12, 3)),
-    # At 1: A 5 + 0.06, B 5 + 0.05: B 1-2. C 2-3. At 3: B has 4 left: B 3-7, A.
+    # At 1: A 5 + 0.06, B 5 + 0.05: B 1-2. C 2-3. At 3: B has 4 left: B 3-7, A. In seconds too.
+    ("dysta:unit_ms=1", ROOM, (12, 7, 3)),
     ("dysta", ROOM, (12, 7, 3)),
     ("dysta:beta=0", ROOM, (7, 12, 3)),
     # At 5, A has outlived its estimate. SRPT takes 4 to be left, SJF nothing. At 6: B 2 = C 2.

@@ -150,7 +150,7 @@ def test_a_parameter_out_of_range_is_refused(name: str, message: str) -> None:
 
 
 def test_parameters_are_set_by_the_name() -> None:
-    assert baselines.make("dysta:beta=0.05").parameters == {"beta": 0.05}
+    assert baselines.make("dysta:beta=0.05").parameters == {"beta": 0.05, "unit_ms": 1000.0}
     assert baselines.make("dysta:beta=0.05").name == "dysta:beta=0.05"
     assert baselines.make("static-lst:delta=4").parameters == {"delta": 4.0}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from prema_gym import baselines
+from prema_gym.cli.naming import make_policies, make_policy
 from prema_gym.cli.own import own_policy
 from prema_gym.errors import ConfigError
 from tests.cli.command_line import run
@@ -127,3 +128,29 @@ def test_a_mistake_gets_one_line(capsys: pytest.CaptureFixture[str], file: Path)
     status, out, err = run(capsys, "evaluate", "--policies", f"{file}:Failing")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert "not today, sorry" in err
+
+
+def test_parameters_reach_a_policy_of_ones_own(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "class Smith:\n"
+        "    def __init__(self, alpha=1, mode='slow', strict=False):\n"
+        "        self.given = alpha, mode, strict\n"
+        "    def predict(self, observation, action_masks=None, **_):\n"
+        "        return action_masks.argmax(axis=1), None\n"
+        "ready = Smith()\n"
+    )
+    made = make_policies(f"{file}:Smith:alpha=2.5,mode=fast,strict=true,np-fcfs", "np-fcfs")
+    smith = made[f"{file}:Smith:alpha=2.5,mode=fast,strict=true"]
+    assert smith.given == (2.5, "fast", True)  # type: ignore[attr-defined]
+    for name, message in (
+        (
+            ":Smith:beta=2",
+            "Smith\\(beta=2\\) fails: TypeError: .*unexpected keyword argument 'beta'",
+        ),
+        (":Smith:alpha", "read key=value,key=value, got 'alpha'"),
+        (":Smith:alpha=1,alpha=2", "parameter 'alpha' of .* is given twice"),
+        (":ready:alpha=2", "is made already: it takes no parameters, given 'alpha=2'"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            make_policy(f"{file}{name}")

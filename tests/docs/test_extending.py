@@ -15,7 +15,8 @@ ROWS = [
     (title.splitlines()[0], *row) for title in PAGE.split("\n## ")[1:] for row in ROW.findall(title)
 ]
 THINGS = (
-    "A policy", "A network", "An importer", "A metric", "A reward", "An observation column",
+    "A policy", "A network", "A machine", "An importer", "A metric", "A reward",
+    "An observation column",
     "A training algorithm", "A command", "A picture", "A task field",
 )  # fmt: skip
 

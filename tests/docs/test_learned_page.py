@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from docs.generate import learned_curve, shipped_policy, timelines
+from docs.generate import learned_curve, shipped_policy
 from docs.generate.learned_curve import draw
 from docs.generate.scripts import run
 from prema_gym.agents.training.run_folder import RunFolder
 from prema_gym.errors import ConfigError
-from tests.agents.conftest import TINY
 
 FIVE = ["antt", "stp", "fairness", "sla_violation", "p95_ntt_high"]
 
@@ -57,27 +56,16 @@ def test_a_curve_has_plain_numbers_and_its_legend_beside_it(
     assert legend.get_window_extent().y1 < axes.get_window_extent().y0
 
 
-def test_pictures_are_made_into_a_new_folder_and_mistakes_are_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mistakes_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
-    scenario = tmp_path / "tiny.toml"
-    TINY.to_toml(scenario)
-    folder = tmp_path / "new" / "pictures"
-    arguments = ["timelines", "learned", str(folder), "--scenario", str(scenario)]
-    monkeypatch.setattr(sys, "argv", arguments)
-    run(timelines.main)
-    assert len(list(folder.glob("timeline-*.png"))) == 2
     for main, problem, command in (
         (
             learned_curve.main,
             "no evaluations to draw",
             [str(tmp_path), str(tmp_path / "curve.png")],
         ),
-        (timelines.main, "unknown learned policy", ["lerned", str(tmp_path / "other")]),
         (shipped_policy.main, "cannot read", [str(tmp_path), "mine", "--command", "train.py"]),
     ):
         monkeypatch.setattr(sys, "argv", ["x", *command])
         with pytest.raises(SystemExit, match=f"^error: .*{problem}"):
             run(main)
-    assert not (tmp_path / "other").exists()

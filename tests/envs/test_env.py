@@ -66,11 +66,23 @@ def test_the_documented_columns_are_the_space() -> None:
     assert isinstance(space, gymnasium.spaces.Box)
     assert space.shape == (3, len(COLUMNS))
     assert space.dtype == np.float32
-    most = np.finfo(np.float32).max
     for i, column in enumerate(COLUMNS):
-        assert (space.low[:, i] == max(column.low, -most)).all()
-        assert (space.high[:, i] == min(column.high, most)).all()
-    assert np.isfinite(space.sample()).all()
+        assert (space.low[:, i] == column.low).all()
+        # A rank is below the number of rows.
+        assert (space.high[:, i] == (2 if column.name == "order" else column.high)).all()
+    sample = space.sample()
+    assert space.contains(sample)
+    assert np.abs(sample).max() < 1e3, "an unbounded column is sampled as such"
+
+
+def test_a_space_fits_a_screen() -> None:
+    one, many = single().observation_space, vector(5).observation_space
+    for space in (one, many, pickle.loads(pickle.dumps(many)), copy.deepcopy(one)):
+        assert len(str(space)) < 240
+        assert "\n" not in str(space)
+    assert "inf" in str(one)
+    assert "-inf" in str(one)
+    assert many == gymnasium.vector.utils.batch_space(one, 5)
 
 
 @pytest.mark.small
@@ -158,8 +170,8 @@ def test_options_hold_for_one_episode() -> None:
     env, plain = single(), single()
     options = {"num_tasks": 2, "window_ms": 0.0, "priorities": [9], "batch_shares": [1, 9]}
     _, info = play(env, go_on, seed=5, options=options)
-    assert info["tasks"]["arrival_cycles"].tolist() == [0, 0]
-    assert info["tasks"]["priority"].tolist() == [9, 9]
+    assert info["tasks"]["arrival_cycles"].tolist() == [0, 0, 0, 0]
+    assert info["tasks"]["priority"].tolist() == [9, 9, 0, 0], "zeros where there is no task"
     plain.reset(seed=5, options=options)
     assert_same(play(env, chooser(0)), play(plain, chooser(0)))
     _, info = play(env, go_on)

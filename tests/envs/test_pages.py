@@ -55,7 +55,7 @@ EXAMPLES = [
 
 
 def test_ten_lines_print_what_an_evaluation_reports(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(EXAMPLES) == 7
+    assert len(EXAMPLES) == 10
     first = blocks(ENVIRONMENT)[0]
     code = [line for line in first.splitlines() if line and not line.startswith("import")]
     assert len(code) <= 10

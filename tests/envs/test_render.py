@@ -5,6 +5,7 @@ import pickle
 from dataclasses import replace
 from itertools import pairwise
 
+import gymnasium
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -167,3 +168,19 @@ def test_no_mode_is_a_warning() -> None:
     env.reset(seed=0)
     with pytest.warns(UserWarning, match="make the environment with render_mode='ansi'"):
         assert env.render() is None
+
+
+def test_a_picture_has_one_size_and_needs_a_reset() -> None:
+    env, envs = single(render_mode="rgb_array"), vector(2, render_mode="rgb_array")
+    for one in (env, envs):
+        with pytest.raises(gymnasium.error.ResetNeeded, match=r"call reset\(\) before render"):
+            one.render()
+    sizes = set()
+    for num_tasks in (2, 4, 3):
+        env.reset(seed=0, options={"num_tasks": num_tasks})
+        picture = env.render()
+        assert isinstance(picture, np.ndarray)
+        sizes.add(picture.shape)
+    assert len(sizes) == 1
+    envs.reset(seed=0, options={"num_tasks": 2})
+    assert {picture.shape for picture in envs.render() or ()} == sizes

@@ -178,7 +178,7 @@ def test_two_equal_tasks_by_hand() -> None:
     for name, value in by_hand.items():
         rewards, info = play(single(reward=name, workload=pair), go_on)
         assert sum(rewards) == pytest.approx(value, abs=1e-9), name
-        assert info["tasks"]["completion_cycles"].tolist() == [alone // 2, alone]
+        assert info["tasks"]["completion_cycles"].tolist() == [alone // 2, alone, 0]
     high = tasks(*[TaskSpec(network="alexnet", priority=9)] * 2)
     rewards, _ = play(single(reward="tail", workload=high), go_on)
     assert sum(rewards) == pytest.approx(-(1 + 0.95), abs=1e-9)

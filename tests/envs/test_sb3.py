@@ -148,9 +148,10 @@ def test_the_interface(tmp_path: Path) -> None:
     assert not np.array_equal(env.reset(), first), "the generators go on"
     env.set_options({"num_tasks": 2})
     env.reset()
-    env.set_options([{"num_tasks": 2}] * 3 + [{}])
     with pytest.raises(ConfigError, match="the same for every sub-environment"):
-        env.reset()
+        env.set_options([{"num_tasks": 2}] * 3 + [{}])
+    with pytest.raises(ConfigError, match="info must be 'all' here"):
+        make_sb3_env(2, info="mask")
     with pytest.raises(UnknownNameError, match="did you mean 'slots'"):
         make_sb3_env(2, slot=3)
     with pytest.raises(UnknownNameError, match="render_mode"):

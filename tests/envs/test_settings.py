@@ -2,6 +2,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import pickle
+from collections.abc import Callable
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +15,9 @@ import pytest
 
 from prema_gym.envs import EnvSettings, PremaNPUEnv, PremaNPUVectorEnv
 from prema_gym.envs.rewards.reward import BALANCED, Reward
-from prema_gym.errors import ConfigError, UnknownNameError, WorkloadError
+from prema_gym.envs.sb3 import make_sb3_env
+from prema_gym.errors import ConfigError, UnknownArgumentError, UnknownNameError, WorkloadError
+from prema_gym.simulator import Simulator
 from prema_gym.workloads import Scenario, sample, save_workload, scenarios
 from tests.envs.helpers import SMALL, catalog, single, vector
 
@@ -58,8 +64,8 @@ from tests.envs.helpers import SMALL, catalog, single, vector
         ({"horizon_ms": "1"}, "horizon_ms must be a number"),
         ({"token_wait": "sometimes"}, "unknown token_wait"),
         ({"render_mode": "rgb_aray"}, "did you mean 'rgb_array'"),
-        ({"slot": 3}, "unknown argument 'slot' in the environment; did you mean 'slots'"),
-        ({"max_episode_steps": 3}, "unknown argument 'max_episode_steps'"),
+        ({"slot": 3}, "got an unexpected keyword argument 'slot'; did you mean 'slots'?"),
+        ({"frameskip": 3}, "got an unexpected keyword argument 'frameskip'"),
     ],
 )
 def test_a_value_that_is_not_allowed_is_a_clear_error(
@@ -73,16 +79,59 @@ def test_a_value_that_is_not_allowed_is_a_clear_error(
 
 
 @pytest.mark.small
+def test_an_unknown_argument_is_what_python_raises() -> None:
+    makers: dict[str, Callable[..., object]] = {
+        "PremaNPUEnv.__init__": PremaNPUEnv,
+        "PremaNPUVectorEnv.__init__": PremaNPUVectorEnv,
+        "make_sb3_env": partial(make_sb3_env, 2),
+    }
+    for caller, make in makers.items():
+        with pytest.raises(UnknownArgumentError) as error:
+            make(frame_skip=1)
+        words = f"{caller}() got an unexpected keyword argument 'frame_skip' (known: scenario, "
+        assert str(error.value).startswith(words)
+        again = UnknownArgumentError("made from one string, as Gymnasium does")
+        assert str(again) == "made from one string, as Gymnasium does"
+        assert isinstance(again, TypeError)
+        assert isinstance(again, UnknownNameError), "as before"
+        assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
+    for make_by_id in (gymnasium.make, gymnasium.make_vec):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'slot'; did you mean"):
+            make_by_id("PremaNPU-v0", slot=3)
+
+
+@pytest.mark.small
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *product(("slots", "num_envs"), (1.5, True, "3", 2.7, None, 10**30, -1)),
+        *product(("max_tasks", "max_decisions"), (1.5, True, "3", 2.7, 10**30, -1)),
+        *product(("horizon_ms",), (True, "3", 10**30, -1)),
+    ],
+)
+def test_a_number_of_the_simulator_is_never_rounded(name: str, value: object) -> None:
+    arguments: dict[str, Any] = {name: value}
+    with pytest.raises(ConfigError, match=f"^{name} must be a "):
+        Simulator(catalog(), **arguments)
+
+
+@pytest.mark.small
+def test_a_seed_is_a_whole_number() -> None:
+    for seed in (1.5, True, "3"):
+        with pytest.raises(ConfigError, match="seed must be a whole number"):
+            make_sb3_env(2, seed=seed)  # type: ignore[arg-type]
+
+
+@pytest.mark.small
 def test_vector_arguments_are_checked_too() -> None:
     for arguments in ({"num_envs": 0}, {"num_envs": 2.5}, {"threads": 0}):
         with pytest.raises(ConfigError, match="must be a whole number"):
             PremaNPUVectorEnv(**arguments)
-    for mode in ("SameStepp", gymnasium.vector.AutoresetMode.DISABLED):
-        with pytest.raises(UnknownNameError, match="SameStep"):
-            PremaNPUVectorEnv(2, autoreset_mode=mode)
+    with pytest.raises(UnknownNameError, match="did you mean 'SameStep'"):
+        PremaNPUVectorEnv(2, autoreset_mode="SameStepp")
     with pytest.raises(UnknownNameError, match="render_mode"):
         PremaNPUVectorEnv(2, render_mode="human")
-    with pytest.raises(UnknownNameError, match=r"'thread' in .*; did you mean 'threads'\?"):
+    with pytest.raises(UnknownNameError, match=r"'thread'; did you mean 'threads'\?"):
         PremaNPUVectorEnv(2, thread=2)
 
 

@@ -424,23 +424,6 @@ def test_a_batch_of_given_workloads() -> None:
         assert found[1].tolist() == two.isolated_cycles.tolist()
 
 
-def test_options_hold_for_one_episode_of_each() -> None:
-    envs = vector(3)
-    twin = SyncVectorEnv([single] * 3)
-    options = {"num_tasks": 3, "window_ms": 0.0}
-    assert_same(envs.reset(seed=0, options=options), twin.reset(seed=0, options=options))
-    rng = np.random.default_rng(0)
-    widths = set()
-    for _ in range(150):
-        actions = random_legal(envs.action_masks(), rng)
-        one, other = envs.step(actions), twin.step(actions)
-        assert_same(one[:4], other[:4])
-        if "tasks" in one[4]:
-            widths.add(int((one[4]["tasks"]["isolated_cycles"] > 0).sum(axis=1).max()))
-    assert widths == {3, 4}
-    assert len(envs.reset(options={"num_tasks": 9})[0]) == 3
-
-
 @pytest.mark.parametrize("how", ["copy", "deepcopy", "pickle", "state"])
 def test_copies_continue_identically(how: str) -> None:
     envs = vector(3, threads=2, **MIXED)

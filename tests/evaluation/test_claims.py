@@ -32,7 +32,7 @@ SMALL = Scenario(
 
 @pytest.fixture(scope="module")
 def everything() -> Reproduction:
-    return reproduce(make, scenario=SMALL, workloads=6, seed=2)
+    return reproduce(make, scenario=SMALL, workloads=12, seed=2)
 
 
 def test_every_claim_has_both_figures_and_a_command(everything: Reproduction) -> None:
@@ -41,7 +41,7 @@ def test_every_claim_has_both_figures_and_a_command(everything: Reproduction) ->
         assert row.ratio == pytest.approx(row.ours / row.paper)
         assert row.off == (not 0.75 <= row.ratio <= 1.25)
         assert row.command == (
-            f"prema-gym reproduce --only {row.name} --scenario small --workloads 6 --seed 2"
+            f"prema-gym reproduce --only {row.name} --scenario small --workloads 12 --seed 2"
         )
     paper = {row.name: row.paper for row in everything.claims}
     assert [paper[name] for name in ("antt", "stp", "fairness", "sla")] == [7.8, 1.4, 19.6, 4.8]
@@ -50,13 +50,13 @@ def test_every_claim_has_both_figures_and_a_command(everything: Reproduction) ->
 def test_figures_are_those_of_evaluate(everything: Reproduction) -> None:
     rows = {row.name: row for row in everything.claims}
     policies = {name: make(name) for name in ("np-fcfs", "dynamic-prema")}
-    found = evaluate(SMALL, policies, workloads=6, seed=2).policies["dynamic-prema"].metrics
+    found = evaluate(SMALL, policies, workloads=12, seed=2).policies["dynamic-prema"].metrics
     assert rows["antt"].ours == found["antt"].ratio
     assert rows["antt"].ci95 == found["antt"].ratio_ci95
     assert rows["sla"].ours == found["sla_violation"].ratio
     assert rows["energy"].ours == found["energy_mj"].ratio
     policies = {name: make(name) for name in ("kill-prema", "static-prema")}
-    mechanisms = evaluate(SMALL, policies, workloads=6, seed=2, relative_to="kill-prema")
+    mechanisms = evaluate(SMALL, policies, workloads=12, seed=2, relative_to="kill-prema")
     stp = mechanisms.policies["static-prema"].metrics["stp"]
     assert rows["checkpoint-stp"].ours == pytest.approx((stp.ratio - 1) * 100)
     assert rows["checkpoint-stp"].ci95[0] == pytest.approx((stp.ratio_ci95[0] - 1) * 100)
@@ -76,7 +76,7 @@ def test_conditions_of_checkpoint_over_kill(everything: Reproduction) -> None:
 
 
 def test_one_claim_alone_is_the_same_figure(everything: Reproduction) -> None:
-    alone = reproduce(make, scenario=SMALL, workloads=6, seed=2, only=["fairness"])
+    alone = reproduce(make, scenario=SMALL, workloads=12, seed=2, only=["fairness"])
     (row,) = alone.claims
     assert row == next(claim for claim in everything.claims if claim.name == "fairness")
     assert alone.conditions == ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -48,10 +48,14 @@ def one_layer(*works: Work) -> Network:
 
 @dataclass
 class Tile:
-    cycles: int
+    compute: int  # a GEMM tile's rows, a vector tile's cycles
     load: int
-    output: int = 0
+    reload: int = 0  # what a restore before it brings in, its own load among it
+    store: int = 0  # of the output tile it finishes, if it does
     partial: int = 0
+    gemm: bool = False
+    refill: int = 0  # of the array, at a restore before it
+    cycles: int = 0  # its place in the layer decides
     ends_layer: bool = False
     starts_layer: bool = False
 
@@ -67,44 +71,144 @@ def pieces(size: int, tile: int) -> list[int]:
 
 
 def work_tiles(config: NPUConfig, work: Work) -> list[Tile]:
-    rows = min(
-        config.accumulator_rows, config.ubuf_bytes // (2 * config.array_rows * config.element_bytes)
-    )
+    once = gemm_tiles(config, work) if isinstance(work, Gemm) else vector_tiles(config, work)
+    return [Tile(**vars(tile)) for _ in range(work.count) for tile in once]
+
+
+def vector_tiles(config: NPUConfig, work: VectorWork) -> list[Tile]:
     width = config.element_bytes
     tiles = []
-    if isinstance(work, Gemm):
-        for n in pieces(work.n, config.array_cols):
-            for m in pieces(work.m, rows):
-                depths = pieces(work.k, config.array_rows)
-                for index, k in enumerate(depths):
-                    is_last = index == len(depths) - 1
-                    load = (k * n + m * k) * width
-                    store = m * n * width if is_last else 0
-                    memory = stream_cycles(config, load + store, config.dram_bytes_per_s)
-                    compute = 2 * config.array_rows + config.array_cols + m - 2
-                    sums = 0 if is_last else m * n * config.accumulator_bytes
-                    tiles.append(Tile(max(compute, memory), load, store, sums))
-    else:
-        left = work.input_elements
-        sizes = pieces(work.elements, rows * config.array_cols)
-        for index, elements in enumerate(sizes):
-            inputs = left
-            if index < len(sizes) - 1:
-                inputs = math.floor(Fraction(work.input_elements * elements, work.elements))
-            left -= inputs
-            load, store = inputs * width, elements * width
-            memory = stream_cycles(config, load + store, config.dram_bytes_per_s)
-            compute = math.ceil(elements / config.vector_lanes) * work.ops_per_element
-            tiles.append(Tile(max(compute, memory), load, store))
-    return [Tile(**vars(tile)) for _ in range(work.count) for tile in tiles]
+    left = work.input_elements
+    sizes = pieces(work.elements, config.array_rows * config.array_cols)
+    for index, elements in enumerate(sizes):
+        inputs = left
+        if index < len(sizes) - 1:
+            inputs = math.floor(Fraction(work.input_elements * elements, work.elements))
+        left -= inputs
+        compute = math.ceil(elements / config.vector_lanes) * work.ops_per_element
+        tiles.append(Tile(compute, inputs * width, inputs * width, elements * width))
+    return tiles
+
+
+def shares(total: int, sizes: Sequence[int]) -> list[int]:
+    """``total`` in proportion to ``sizes``, rounded down; what is left goes to the odd one out."""
+    rounded = [math.floor(Fraction(total * size, sum(sizes))) for size in sizes]
+    return [*rounded[:-1], total - sum(rounded[:-1])]
+
+
+def gemm_tiles(config: NPUConfig, gemm: Gemm) -> list[Tile]:
+    """The tiles of one product, in the order that is quickest; of equals, that loads least."""
+    width = config.element_bytes
+    depth, widest = min(config.array_rows, gemm.k), min(config.array_cols, gemm.n)
+    rows = min(config.accumulator_rows, config.ubuf_bytes // (2 * config.array_rows * width))
+    heights = [min(rows, gemm.m)]
+    # The highest M tile whose inputs stay beside two tiles' inputs and outputs.
+    row = Fraction(exist(gemm), gemm.m) + 2 * (depth + widest)
+    fitting = math.floor(Fraction(config.ubuf_bytes, width) / row)
+    if config.array_rows <= fitting < heights[0] and math.ceil(gemm.m / fitting) <= 1024:
+        heights.append(math.ceil(gemm.m / math.ceil(gemm.m / fitting)))
+    columns = len(pieces(gemm.n, config.array_cols))
+    room = config.wbuf_bytes - 2 * depth * widest * width
+    fitting = room // (gemm.k * config.array_cols * width)
+    blocks = {1, columns} | ({fitting} if 1 < fitting < columns else set())
+    if math.ceil(gemm.m / heights[0]) > 1024:
+        return in_blocks(config, gemm, heights[0], 1)
+    found = [in_blocks(config, gemm, high, block) for high in heights for block in sorted(blocks)]
+
+    def cost(tiles: list[Tile]) -> tuple[int, int]:
+        alone = timed(config, [Tile(**vars(tile)) for tile in tiles])
+        return sum(tile.cycles for tile in alone), sum(tile.load for tile in tiles)
+
+    return min(found, key=cost)
+
+
+def exist(gemm: Gemm) -> int:
+    return gemm.m * gemm.k if gemm.input_elements is None else gemm.input_elements
+
+
+def in_blocks(config: NPUConfig, gemm: Gemm, rows: int, block: int) -> list[Tile]:
+    """The tiles of one product, with a set of what each buffer holds."""
+    width = config.element_bytes
+    columns = list(enumerate(pieces(gemm.n, config.array_cols)))
+    bands = pieces(gemm.m, rows)
+    depths = pieces(gemm.k, config.array_rows)
+    band_inputs = shares(exist(gemm), bands)
+    # A ragged K tile, and what rounding left, come first.
+    tile_inputs = [shares(total, depths)[::-1] for total in band_inputs]
+    depths = depths[::-1]
+
+    widest = columns[0][1]
+    room_w = config.wbuf_bytes - 2 * max(depths) * widest * width
+    room_x = config.ubuf_bytes - 2 * bands[0] * (max(depths) + widest) * width
+    all_stay = exist(gemm) * width <= room_x
+    band_stays = max(band_inputs) * width <= room_x
+    first_block = sum(n for _, n in columns[:block])
+    block_stays = first_block * gemm.k * width <= room_w
+    held: dict[tuple[str, int, int], int] = {}
+    tiles, used, came = [], [], []
+    for start in range(0, len(columns), block):
+        for i, m in enumerate(bands):
+            for j, n in columns[start : start + block]:
+                for d, k in enumerate(depths):
+                    operands = {("w", j, d): k * n * width, ("x", i, d): tile_inputs[i][d] * width}
+                    new = operands.keys() - held.keys()
+                    held |= {key: operands[key] for key in new}
+                    used.append(operands)
+                    came.append(new)
+                    is_last = d == len(depths) - 1
+                    tiles.append(
+                        Tile(
+                            m,
+                            sum(operands[key] for key in new),
+                            store=m * n * width if is_last else 0,
+                            partial=0 if is_last else m * n * config.accumulator_bytes,
+                            gemm=True,
+                        )
+                    )
+                    stays = {"w": block_stays, "x": all_stay or band_stays}
+                    held = {key: size for key, size in held.items() if stays[key[0]]}
+                    for kind, room in (("w", room_w), ("x", room_x)):
+                        assert sum(size for key, size in held.items() if key[0] == kind) <= max(
+                            0, room
+                        )
+            if not all_stay:
+                held = {key: size for key, size in held.items() if key[0] == "w"}
+        held = {key: size for key, size in held.items() if key[0] == "x"}
+
+    # Walked backwards: what must be on chip before a tile that it does not load itself.
+    needed: dict[tuple[str, int, int], int] = {}
+    for tile, operands, new in reversed(list(zip(tiles, used, came, strict=True))):
+        needed |= operands
+        needed = {key: size for key, size in needed.items() if key not in new}
+        tile.reload = sum(needed.values()) + tile.load
+    return tiles
 
 
 def layer_tiles(config: NPUConfig, works: Sequence[Work]) -> list[Tile]:
-    tiles = [tile for work in works for tile in work_tiles(config, work)]
-    first_load = stream_cycles(config, tiles[0].load, config.dram_bytes_per_s)
-    tiles[0].cycles += config.dram_latency_cycles + first_load
-    tiles[0].starts_layer = True
-    tiles[-1].ends_layer = True
+    """Each tile beside the next one's load and the store of the one before."""
+    return timed(config, [tile for work in works for tile in work_tiles(config, work)])
+
+
+def timed(config: NPUConfig, tiles: list[Tile]) -> list[Tile]:
+    rate = config.dram_bytes_per_s
+    for before, tile, after in zip([None, *tiles], tiles, [*tiles[1:], None], strict=False):
+        moved = (before.store if before else 0) + (after.load if after else 0)
+        compute = tile.compute
+        fill = 2 * config.array_rows + config.array_cols - 2
+        if tile.gemm and config.weight_preload == "exposed":
+            compute += fill
+        elif tile.gemm:
+            if after and after.gemm:
+                compute = max(compute, config.array_rows)  # shift its weights in meanwhile
+            if before and before.gemm:
+                tile.refill = fill
+            else:
+                compute += fill
+        tile.cycles = max(compute, stream_cycles(config, moved, rate))
+    first, last = tiles[0], tiles[-1]
+    first.cycles += config.dram_latency_cycles + stream_cycles(config, first.load, rate)
+    last.cycles += stream_cycles(config, last.store, rate)
+    first.starts_layer = last.ends_layer = True
     return tiles
 
 
@@ -117,19 +221,17 @@ def all_tiles(config: NPUConfig, net: Network, output_length: int) -> list[Tile]
     return tiles
 
 
-def boundaries(config: NPUConfig, tiles: Sequence[Tile]) -> list[tuple[int, int, int]]:
-    """Every boundary as (progress, context bytes, reload bytes), progress 0 included."""
-    found = [(0, 0, 0)]
-    now = finished = 0
+def boundaries(config: NPUConfig, tiles: Sequence[Tile]) -> list[tuple[int, int, int, int]]:
+    """Every boundary as (progress, context bytes, reload bytes, refill), progress 0 included."""
+    found = [(0, 0, 0, 0)]
+    now = 0
     for index, tile in enumerate(tiles):
         now += tile.cycles
-        finished += tile.output
         if tile.ends_layer:
-            finished = 0
-            found.append((now, 0, 0))
-        else:
-            context = min(config.ubuf_bytes, finished) + tile.partial
-            found.append((now, context, tiles[index + 1].load))
+            found.append((now, 0, 0, 0))
+        else:  # what it finished is stored beside the next tile
+            after = tiles[index + 1]
+            found.append((now, tile.store + tile.partial, after.reload, after.refill))
     return found
 
 
@@ -143,8 +245,8 @@ def machines(draw: Any) -> NPUConfig:
         array_cols=cols,
         accumulator_rows=draw(st.integers(1, 8)),
         clock_hz=draw(st.integers(1, 50)),
-        ubuf_bytes=2 * rows * width * draw(st.integers(1, 9)),
-        wbuf_bytes=2 * rows * cols * width,
+        ubuf_bytes=2 * rows * width * draw(st.integers(1, 9) | st.integers(10, 100)),
+        wbuf_bytes=rows * cols * width * draw(st.integers(2, 20)),
         dram_bytes_per_s=draw(st.integers(1, 400) | st.just(math.inf)),
         dram_latency_cycles=draw(st.integers(0, 9)),
         dram_bytes=draw(st.integers(0, 300)),
@@ -152,12 +254,20 @@ def machines(draw: Any) -> NPUConfig:
         element_bytes=width,
         accumulator_bytes=draw(st.sampled_from([2, 4])),
         vector_lanes=draw(st.integers(1, 8)),
+        weight_preload=draw(st.sampled_from(["exposed", "hidden"])),
     )
 
 
 def gemms() -> st.SearchStrategy[Gemm]:
     size = st.integers(1, 20)
-    return st.builds(Gemm, st.just("gemm"), size, size, size, st.integers(1, 3))
+    count = st.integers(1, 3)
+    whole = st.builds(Gemm, st.just("gemm"), size, size, size, count)
+    part = st.integers(1, 400)
+    return st.builds(
+        lambda gemm, part: replace(gemm, input_elements=part and min(part, gemm.m * gemm.k)),
+        whole,
+        st.none() | part,
+    )
 
 
 def vector_works() -> st.SearchStrategy[VectorWork]:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
@@ -15,11 +15,13 @@ from prema_gym.hardware import (
     time_gemm,
     time_network,
 )
-from prema_gym.hardware.energy import static_energy_mj
+from prema_gym.hardware.energy import static_energy_mj, static_watts
 from prema_gym.networks import get
-from tests.hardware.test_timing import TOY
+from tests.hardware.test_timing import TOY as TIMED
 
-# One picojoule (or watt) of a kind at a time shows what each constant multiplies.
+TOY, ONE_WATT = replace(TIMED, static_watts=0.0), replace(TIMED, static_watts=1.0)
+
+# One picojoule of a kind at a time shows what each constant multiplies.
 NOTHING = {field.name: 0.0 for field in fields(EnergyModel)}
 
 
@@ -29,7 +31,7 @@ def only(name: str) -> EnergyModel:
 
 @pytest.mark.small
 def test_gemm_energy_worked_by_hand() -> None:
-    timing = time_gemm(TOY, m=4, k=3, n=3)  # 36 MACs, 54 bytes, 96 bytes of sums, 72 cycles of 1 ms
+    timing = time_gemm(TOY, m=4, k=3, n=3)  # 36 MACs, 54 bytes, 96 bytes of sums, 74 cycles of 1 ms
     expected_pj = {
         "mac_pj": 36,
         "vector_op_pj": 0,
@@ -38,11 +40,11 @@ def test_gemm_energy_worked_by_hand() -> None:
         "dram_pj_per_byte": 54,
         "host_link_pj_per_byte": 0,
         "host_dram_pj_per_byte": 0,
-        "static_watts": 72e9,  # 72 ms at 1 W are 72 mJ
     }
     for name, picojoules in expected_pj.items():
         energy = energy_of_timing(TOY, timing, model=only(name))
         assert energy.total_mj == pytest.approx(picojoules * 1e-9), name
+    assert energy_of_timing(ONE_WATT, timing, model=EnergyModel(**NOTHING)).total_mj == 74
     energy = energy_of_timing(TOY, timing)
     assert energy.total_mj == pytest.approx(energy.dynamic_mj + energy.static_mj)
     assert energy.dynamic_mj == pytest.approx(
@@ -59,7 +61,9 @@ def test_switch_energy_worked_by_hand() -> None:
     assert to_memory("dram_pj_per_byte") == pytest.approx(53e-9)
     assert to_memory("buffer_pj_per_byte") == pytest.approx(53e-9)
     assert to_memory("host_link_pj_per_byte") == 0
-    assert to_memory("static_watts") == pytest.approx(63)
+    nothing = EnergyModel(**NOTHING)
+    there = energy_of_switch(ONE_WATT, context_bytes=24, reload_bytes=5, model=nothing)
+    assert there.total_mj == pytest.approx(63)
     # The same over a host link whose time is nothing but latency: 2 · 6 cycles, and 10 to reload.
 
     def to_host(name: str) -> float:
@@ -70,7 +74,10 @@ def test_switch_energy_worked_by_hand() -> None:
     assert to_host("dram_pj_per_byte") == pytest.approx(5e-9)
     assert to_host("host_link_pj_per_byte") == pytest.approx(48e-9)
     assert to_host("host_dram_pj_per_byte") == pytest.approx(48e-9)
-    assert to_host("static_watts") == pytest.approx(22)
+    there = energy_of_switch(
+        ONE_WATT, context_bytes=24, reload_bytes=5, to_host=True, model=nothing
+    )
+    assert there.total_mj == pytest.approx(22)
 
 
 @pytest.mark.small
@@ -85,6 +92,22 @@ def test_an_empty_context_is_free() -> None:
 @pytest.mark.small
 def test_idle_time_costs_static_power() -> None:
     assert static_energy_mj(NPUConfig(), 700_000) == pytest.approx(28.0)  # 1 ms at 28 W
+
+
+@pytest.mark.small
+def test_static_power_is_the_machines_own_or_scaled_with_its_array_and_buffers() -> None:
+    assert static_watts(NPUConfig()) == 28.0
+    assert static_watts(NPUConfig(array_rows=32, static_watts=0.5)) == 0.5
+    # A sixteenth of the array and of the buffers, then of one of them: 30 and 37 parts of 67.
+    edge = {"array_rows": 32, "array_cols": 32}
+    small = {"ubuf_bytes": 2**19, "wbuf_bytes": 2**18}
+    assert static_watts(NPUConfig(**edge, **small)) == pytest.approx(1.75)
+    assert static_watts(NPUConfig(**edge)) == pytest.approx(28 * (30 / 16 + 37) / 67)
+    assert static_watts(NPUConfig(**small)) == pytest.approx(28 * (30 + 37 / 16) / 67)
+    # Operands of half the width: half the array.
+    assert static_watts(NPUConfig(element_bytes=1)) == pytest.approx(28 * (15 + 37) / 67)
+    with pytest.raises(ConfigError, match=r"static_watts must be a number of W from 0 to 1e\+06"):
+        NPUConfig(static_watts=-1.0)
 
 
 def test_network_energy_is_that_of_its_timing() -> None:

@@ -20,7 +20,7 @@ def test_locate_agrees_with_a_walk_over_every_tile(
 ) -> None:
     profile = build_profile(config, net, batch=1)
     walked = boundaries(config, all_tiles(config, net, output_length))
-    starts = [boundary for boundary, _, _ in walked]
+    starts = [boundary for boundary, *_ in walked]
     total = profile.total_cycles(output_length)
     assert starts[-1] == total
     around = {value + shift for value in starts for shift in (-1, 0, 1)}
@@ -29,8 +29,8 @@ def test_locate_agrees_with_a_walk_over_every_tile(
         if 0 <= progress <= total:
             expected = walked[bisect.bisect_left(starts, progress)]
             found = locate(profile.table, 0, output_length, progress)
-            assert found[:3] == expected, progress
-            assert (found[3] == AT_END) == (expected[0] == total)
+            assert found[:4] == expected, progress
+            assert (found[4] == AT_END) == (expected[0] == total)
 
 
 @given(machines(), networks())
@@ -51,5 +51,5 @@ def test_every_boundary_of_a_real_network() -> None:
     config = NPUConfig()
     net = get("googlenet")
     profile = build_profile(config, net, batch=1)
-    for boundary, context, reload in boundaries(config, all_tiles(config, net, 1)):
-        assert profile.preemption_point(boundary) == (boundary, context, reload)
+    for point in boundaries(config, all_tiles(config, net, 1)):
+        assert profile.preemption_point(point[0]) == point

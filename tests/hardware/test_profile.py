@@ -12,12 +12,11 @@ from prema_gym.hardware import NPUConfig, Profile, build_profile, stack_profiles
 from prema_gym.hardware.layout import (
     AT_END,
     GROUPS,
-    INNER_TILES,
     LAYER_CYCLES,
     LAYER_ESTIMATED_CYCLES,
-    LEAD_CYCLES,
-    OUTPUT_BASE_BYTES,
     START_CYCLES,
+    TILES,
+    UNSTORED_BYTES,
 )
 from prema_gym.hardware.locate import first_segment, locate
 from prema_gym.networks import Gemm, Phase, VectorWork, Work, get
@@ -28,35 +27,37 @@ from tests.hardware.test_timing import TOY
 
 @pytest.mark.small
 def test_profile_worked_by_hand() -> None:
-    # The GEMM of test_timing: 25, 36, 42, 47, 55, 62, 67, 72 are its boundaries. Output tiles are
-    # 6, 2, 3 and 1 bytes; partial sums 4 bytes for each result of the current output tile.
+    # The GEMM of test_timing: 20, 27, 39, 44, 54, 61, 68, 74 are its boundaries. Output tiles are
+    # 6, 2, 3 and 1 bytes, each stored beside the tile that follows; partial sums 4 bytes for each
+    # result of the current output tile.
     profile = build_profile(TOY, one_layer(Gemm("gemm", 4, 3, 3)), batch=1)
-    assert profile.total_cycles() == 72
+    assert profile.total_cycles() == 74
     expected = {
         0: (0, 0, 0),
-        1: (25, 24, 5),  # in the lead, then in the first tile
-        15: (25, 24, 5),
-        25: (25, 24, 5),
-        26: (36, 6, 6),
-        36: (36, 6, 6),
-        37: (42, 6 + 8, 3),
-        47: (47, 8, 8),
-        55: (55, 8 + 12, 4),
-        62: (62, 11, 4),
-        67: (67, 11 + 4, 2),
-        68: (72, 0, 0),
-        72: (72, 0, 0),
+        1: (20, 24, 10),  # in the first load, then in the first tile
+        15: (20, 24, 10),
+        20: (20, 24, 10),
+        21: (27, 6, 3),
+        27: (27, 6, 3),
+        28: (39, 8, 6),
+        44: (44, 2, 4),
+        54: (54, 12, 8),
+        61: (61, 3, 2),
+        68: (68, 4, 4),
+        69: (74, 0, 0),
+        74: (74, 0, 0),
     }
     for progress, point in expected.items():
-        assert profile.preemption_point(progress) == point, progress
+        assert profile.preemption_point(progress) == (*point, 0), progress
 
 
 @pytest.mark.small
-def test_ubuf_caps_the_outputs_but_not_the_partial_sums() -> None:
-    config = replace(TOY, ubuf_bytes=12, accumulator_rows=1)
-    profile = build_profile(config, one_layer(Gemm("gemm", 20, 3, 2)), batch=1)
-    last_inner = profile.preemption_point(profile.total_cycles() - 7)
-    assert last_inner.context_bytes == 12 + 1 * 2 * 4
+def test_stored_outputs_are_no_context() -> None:
+    # 1 024 output tiles, of which only the last one is ever on chip.
+    net = one_layer(Gemm("gemm", 3 * 1024, 3, 2))
+    profile = build_profile(TOY, net, batch=1)
+    points = [profile.preemption_point(x) for x in range(0, profile.total_cycles(), 5)]
+    assert {point.context_bytes for point in points} == {0, 6, 24}
 
 
 @pytest.mark.small
@@ -64,13 +65,13 @@ def test_equal_neighbours_merge_and_layers_do_not() -> None:
     works = (Gemm("a", 6, 4, 4), Gemm("b", 3, 4, 2, count=5))
     phase = Phase((WorksLayer("one", works), WorksLayer("two", works)))
     segments = build_profile(TOY, network(phase), batch=1).segments
-    assert segments[:, GROUPS].tolist() == [2 * 2 + 5] * 2
-    assert segments[:, INNER_TILES].tolist() == [1] * 2
-    assert (segments[:, LEAD_CYCLES] > 0).all()
-    assert segments[:, OUTPUT_BASE_BYTES].tolist() == [0, 0]
-    # A millionfold repetition is one segment as well.
+    # The first output tile has the first load, the last one the last store.
+    assert segments[:, GROUPS].tolist() == [1, 2 * 2 + 5 - 2, 1] * 2
+    assert segments[:, TILES].tolist() == [2] * 6
+    assert segments[:, UNSTORED_BYTES].tolist() == [0, 6, 6] * 2
+    # A millionfold repetition is no more.
     many = one_layer(Gemm("many", 3, 4, 2, count=10**6))
-    assert len(build_profile(TOY, many, batch=1).segments) == 1
+    assert build_profile(TOY, many, batch=1).segments[:, GROUPS].tolist() == [1, 10**6 - 2, 1]
 
 
 @pytest.mark.small
@@ -99,12 +100,12 @@ def test_a_layer_without_a_gemm_counts_with_the_one_before_it() -> None:
     for layer, name in enumerate(("pool", "gemm", "pool", "both", "pool", "pool", "pool", "pool")):
         estimated = 100 if layer < 3 else 7 if layer < 6 else 1
         for progress in (start, start + cycles(name) // 2):
-            boundary, _, _, segment = locate(table, 0, 2, progress)
+            boundary, *_, segment = locate(table, 0, 2, progress)
             if boundary < start + cycles(name):
                 assert table.segments[segment, LAYER_ESTIMATED_CYCLES] == estimated, progress
         start += cycles(name)
     assert start == profile.total_cycles(2)
-    assert locate(table, 0, 2, start)[3] == AT_END
+    assert locate(table, 0, 2, start)[-1] == AT_END
     # Without expectations they are the true times.
     exact = build_profile(TOY, net, batch=1).segments
     assert exact[:, LAYER_ESTIMATED_CYCLES].tolist() == exact[:, LAYER_CYCLES].tolist()
@@ -147,8 +148,8 @@ def test_profiles_are_read_only_and_pickle() -> None:
 def test_what_cannot_be_profiled_or_asked_is_refused() -> None:
     net = one_layer(Gemm("gemm", 4, 3, 3))
     profile = build_profile(TOY, net, batch=1)
-    for progress in (-1, 73):
-        with pytest.raises(ConfigError, match=r"progress_cycles must be .* from 0 to 72, got"):
+    for progress in (-1, 75):
+        with pytest.raises(ConfigError, match=r"progress_cycles must be .* from 0 to 74, got"):
             profile.preemption_point(progress)
     with pytest.raises(ConfigError, match=r"output_length must be .*, got 0"):
         profile.total_cycles(0)
@@ -166,7 +167,7 @@ def test_what_cannot_be_profiled_or_asked_is_refused() -> None:
 
 @pytest.mark.small
 def test_64_bit_overflow_is_refused() -> None:
-    with pytest.raises(ConfigError, match="layer output"):
+    with pytest.raises(ConfigError, match="phase time"):
         build_profile(TOY, one_layer(Gemm("gemm", 2**62, 1, 2)), batch=1)
     with pytest.raises(ConfigError, match="runs of tiles must be at most"):
         build_profile(TOY, one_layer(Gemm("gemm", 4, 1, 2**22)), batch=1)

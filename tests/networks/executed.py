@@ -98,6 +98,10 @@ def _einsum(one: Ran) -> int:
     return math.prod(sizes.values())
 
 
+def _regression(one: Ran) -> int:
+    return math.prod(one.read[0]) * math.prod(one.wrote[-1]) // one.read[0][0]
+
+
 def _gates(one: Ran) -> int:
     length, batch, _ = one.read[0]
     return length * batch * (math.prod(one.read[1]) + math.prod(one.read[2]))
@@ -127,14 +131,15 @@ def _projects(one: Ran) -> int:
 
 _COUNTS: dict[str, Callable[[Ran], int]] = {
     **dict.fromkeys(("Conv", "FusedConv", "QLinearConv", "ConvInteger", "DeformConv"), _filters),
-    "ConvTranspose": _scattered,
+    **dict.fromkeys(("ConvTranspose", "ConvTransposeWithDynamicPads"), _scattered),
+    **dict.fromkeys(("LinearRegressor", "LinearClassifier"), _regression),
     **dict.fromkeys(("Gemm", "FusedGemm", "QGemm"), _summed),
     **dict.fromkeys(
         ("MatMul", "FusedMatMul", "MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul"),
         _matmul,
     ),
     "Einsum": _einsum,
-    **dict.fromkeys(("RNN", "GRU", "LSTM"), _gates),
+    **dict.fromkeys(("RNN", "GRU", "LSTM", "DynamicQuantizeLSTM"), _gates),
     "MatMulNBits": _packed,
     **dict.fromkeys(("MultiHeadAttention", "GroupQueryAttention"), _attends),
     "Attention": lambda one: _projects(one) if len(one.read[1]) == 2 else _attends(one),

@@ -16,6 +16,9 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.networks.importer_files import node
 
 MS = "com.microsoft"
+BLOCKS = "com.microsoft.nchwc"
+ML = "ai.onnx.ml"
+_DOMAINS = {BLOCKS: 1, ML: 3}  # those that few graphs use, and their versions
 Sizes = Sequence[int | str]
 
 
@@ -67,7 +70,9 @@ class Case:
             [onnx.ValueInfoProto(name=name) for name in results if name],
             initializer=stored,
         )
+        used = {one.domain for one in self.nodes} & _DOMAINS.keys()
         sets = [helper.make_opsetid("", self.opset), helper.make_opsetid(MS, 1)]
+        sets += [helper.make_opsetid(domain, _DOMAINS[domain]) for domain in sorted(used)]
         model = helper.make_model(graph, opset_imports=sets)
         model.ir_version = 10
         return model
@@ -243,6 +248,148 @@ CONTROL = [
         inputs={"x": (10, 16)},
         weights={"w1": (16, 16), "w2": (16, 8)},
         values={"three": 3, "four": 4},
+    ),
+    Case(
+        name="Loop whose rows grow",
+        macs=(10 + 11 + 12 + 13) * 16 * 16 + 14 * 16 * 8,
+        nodes=[
+            node(
+                "Loop",
+                "four true x",
+                "last",
+                body=graph(
+                    [
+                        node("MatMul", "v w1", "m"),
+                        node("Concat", "m e", "n", axis=0),
+                        node("Identity", "c", "go"),
+                    ],
+                    ["i", "c", "v"],
+                    ["go", "n"],
+                ),
+            ),
+            node("MatMul", "last w2", "y"),
+        ],
+        inputs={"x": (10, 16), "e": (1, 16)},
+        weights={"w1": (16, 16), "w2": (16, 8)},
+        values={"four": 4, "true": True},
+    ),
+    Case(
+        name="Loop, keys and values kept from step to step",
+        macs=6 * 3 * 8 * 8 + (1 + 2 + 3 + 4 + 5 + 6) * 2 * 8,
+        nodes=[
+            node(
+                "Loop",
+                "six true x k0 v0",
+                "y k v",
+                body=graph(
+                    [
+                        node("MatMul", "h wq", "q"),
+                        node("MatMul", "h wk", "kn"),
+                        node("MatMul", "h wv", "vn"),
+                        node("Concat", "kp kn", "kk", axis=0),
+                        node("Concat", "vp vn", "vv", axis=0),
+                        node("Transpose", "kk", "kt", perm=[1, 0]),
+                        node("MatMul", "q kt", "s"),
+                        node("Softmax", "s", "p"),
+                        node("MatMul", "p vv", "o"),
+                        node("Identity", "c", "go"),
+                    ],
+                    ["i", "c", "h", "kp", "vp"],
+                    ["go", "o", "kk", "vv"],
+                ),
+            )
+        ],
+        inputs={"x": (1, 8), "k0": (0, 8), "v0": (0, 8)},
+        weights={"wq": (8, 8), "wk": (8, 8), "wv": (8, 8)},
+        values={"six": 6, "true": True},
+    ),
+    Case(
+        name="Loop with a branch for its first step",
+        macs=10 * 16 * 16,
+        nodes=[
+            node(
+                "Loop",
+                "five true x",
+                "y",
+                body=graph(
+                    [
+                        node("Equal", "i zero", "is"),
+                        node(
+                            "If",
+                            "is",
+                            "n",
+                            then_branch=graph([node("MatMul", "v w1", "t")], outputs=["t"]),
+                            else_branch=graph([node("Relu", "v", "e")], outputs=["e"]),
+                        ),
+                        node("Identity", "c", "go"),
+                    ],
+                    ["i", "c", "v"],
+                    ["go", "n"],
+                ),
+            )
+        ],
+        inputs={"x": (10, 16)},
+        weights={"w1": (16, 16)},
+        values={"five": 5, "true": True, "zero": 0},
+    ),
+    Case(
+        name="Loop in a loop, of as many steps as its number",
+        macs=(0 + 1 + 2 + 3) * 10 * 16 * 16,
+        nodes=[
+            node(
+                "Loop",
+                "four true x",
+                "y",
+                body=graph(
+                    [
+                        node(
+                            "Loop",
+                            "i - v",
+                            "n",
+                            body=graph(
+                                [node("MatMul", "u w1", "m"), node("Identity", "d", "go2")],
+                                ["j", "d", "u"],
+                                ["go2", "m"],
+                            ),
+                        ),
+                        node("Identity", "c", "go"),
+                    ],
+                    ["i", "c", "v"],
+                    ["go", "n"],
+                ),
+            )
+        ],
+        inputs={"x": (10, 16)},
+        weights={"w1": (16, 16)},
+        values={"four": 4, "true": True},
+    ),
+    Case(
+        name="Loop that ends as its own count says",
+        macs=4 * 10 * 16 * 16,
+        nodes=[
+            node(
+                "Loop",
+                "- true zero x",
+                "k y",
+                body=graph(
+                    [
+                        node("MatMul", "v w1", "n"),
+                        node("Add", "before one", "after"),
+                        node("Less", "after four", "go"),
+                    ],
+                    ["i", "c", "before", "v"],
+                    ["go", "after", "n"],
+                ),
+            )
+        ],
+        inputs={"x": (10, 16)},
+        weights={"w1": (16, 16)},
+        values={
+            "zero": np.float32(0),
+            "one": np.float32(1),
+            "four": np.float32(4),
+            "true": True,
+        },
     ),
     Case(
         name="Scan over twelve steps",
@@ -455,6 +602,94 @@ PRODUCTS = [
     ),
 ]
 
+SAVED = [
+    Case(
+        name="channels in blocks, as ONNX Runtime saves",
+        macs=8 * 8 * 32 * 16 * 9 + 4 * 4 * 32 * 9 + 16 * 32,
+        nodes=[
+            node("ReorderInput", "x", "b", domain=BLOCKS),
+            node("Conv", "b w1", "c", domain=BLOCKS, pads=[1] * 4, activation="Relu"),
+            node("MaxPool", "c", "p", domain=BLOCKS, kernel_shape=[2, 2], strides=[2, 2]),
+            node("Conv", "p w2", "d", domain=BLOCKS, pads=[1] * 4, group=32),
+            node("ReorderOutput", "d", "o", domain=BLOCKS, channels=32),
+            node("GlobalAveragePool", "o", "g"),
+            node("Flatten", "g", "f"),
+            node("MatMul", "f w3", "y"),
+        ],
+        inputs={"x": (1, 16, 8, 8)},
+        weights={"w1": (32, 16, 3, 3), "w2": (32, 1, 3, 3), "w3": (32, 16)},
+    ),
+    Case(
+        name="FusedMatMul, rows before the batch",
+        macs=2 * 5 * 3 * 4 * 6,
+        nodes=[ms("FusedMatMul", "x v", "y", transBatchA=1)],
+        inputs={"x": (3, 2, 5, 4), "v": (2, 5, 4, 6)},
+    ),
+    Case(
+        name="ConvTransposeWithDynamicPads",
+        macs=5 * 7 * 6 * 2 * 9,
+        nodes=[
+            ms("ConvTransposeWithDynamicPads", "x w1 p", "y", strides=[2, 2], kernel_shape=[3, 3])
+        ],
+        inputs={"x": (1, 6, 5, 7)},
+        weights={"w1": (6, 2, 3, 3)},
+        values={"p": np.array([0, 0, 0, 0])},
+    ),
+    Case(
+        name="DynamicQuantizeLSTM",
+        macs=7 * 2 * 20 * (3 + 5) + 7 * 2 * 5 * 4,
+        nodes=[
+            ms("DynamicQuantizeLSTM", "x w r - - - - - s z s z", "h", hidden_size=5),
+            node("MatMul", "h w2", "y"),
+        ],
+        inputs={"x": (7, 2, 3)},
+        weights={"w2": (5, 4)},
+        values={
+            "w": np.ones((1, 3, 20), np.int8),
+            "r": np.ones((1, 5, 20), np.int8),
+            "s": np.ones(1, np.float32),
+            "z": np.zeros(1, np.int8),
+        },
+    ),
+    Case(
+        name="a scaler, a layer, a regression",
+        macs=5 * 10 * 8 + 5 * 8 * 3,
+        nodes=[
+            node("Scaler", "x", "s", domain=ML, offset=[0.0] * 10, scale=[1.0] * 10),
+            node("MatMul", "s w1", "m"),
+            node("LinearRegressor", "m", "y", domain=ML, coefficients=[1.0] * 24, targets=3),
+        ],
+        inputs={"x": (5, 10)},
+        weights={"w1": (10, 8)},
+    ),
+    Case(
+        name="a layer and a classifier",
+        macs=5 * 10 * 8 + 5 * 8 * 3,
+        nodes=[
+            node("MatMul", "x w1", "m"),
+            node(
+                "LinearClassifier",
+                "m",
+                "label y",
+                domain=ML,
+                coefficients=[1.0] * 24,
+                intercepts=[0.0] * 3,
+                classlabels_ints=[0, 1, 2],
+            ),
+        ],
+        inputs={"x": (5, 10)},
+        weights={"w1": (10, 8)},
+    ),
+    Case(
+        name="sums of nothing",
+        macs=8 * 8,
+        nodes=[node("ReduceSum", "x axes", "r"), node("MatMul", "z w1", "y")],
+        inputs={"x": (4, 0, 3), "z": (1, 8)},
+        weights={"w1": (8, 8)},
+        values={"axes": np.array([1])},
+    ),
+]
+
 SEQUENCES = [
     Case(
         name=f"{kind}, both directions",
@@ -515,4 +750,4 @@ ATTENTION = [
     ),
 ]
 
-CASES = [*CONTROL, *WINDOWS, *PRODUCTS, *SEQUENCES, *ATTENTION]
+CASES = [*CONTROL, *WINDOWS, *PRODUCTS, *SAVED, *SEQUENCES, *ATTENTION]

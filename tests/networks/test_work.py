@@ -10,7 +10,8 @@ from prema_gym.networks import Gemm, VectorWork
 def test_gemm_counts_by_hand() -> None:
     gemm = Gemm("g", m=2, k=3, n=5, count=7)
     assert gemm.macs == 7 * 30
-    assert gemm.input_elements == 7 * 6
+    assert gemm.streamed_elements == 6
+    assert Gemm("g", 2, 3, 5, 7, input_elements=4).streamed_elements == 4
     assert gemm.weight_elements == 7 * 15
     assert gemm.output_elements == 7 * 10
 

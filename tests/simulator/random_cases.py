@@ -56,6 +56,9 @@ THEMES: tuple[str, ...] = (
     "recurrent",
     "truncated",
     "late estimates",
+    "late dropped",
+    "hopeless dropped",
+    "full queue",
 )
 
 
@@ -91,7 +94,7 @@ def draw_config(rng: Rng, theme: str) -> NPUConfig:
         vector_lanes=whole(rng, 1, 32),
         clock_hz=clock,
         ubuf_bytes=ubuf,
-        wbuf_bytes=2 * rows * cols * element,
+        wbuf_bytes=rows * cols * element * whole(rng, 2, 40),
         dram_bytes_per_s=memory,
         dram_latency_cycles=latency,
         dram_bytes=dram,
@@ -99,6 +102,7 @@ def draw_config(rng: Rng, theme: str) -> NPUConfig:
         host_link_bytes_per_s=host,
         element_bytes=element,
         accumulator_bytes=int(rng.choice([2, 4, 8])),
+        weight_preload=str(rng.choice(["exposed", "hidden"])),
     )
 
 
@@ -228,12 +232,15 @@ def make_case(seed: int) -> Case:
         token_wait=str(rng.choice(TOKEN_WAITS)),
         sticky_drain=theme == "sticky drain" or bool(rng.random() < 0.3),
         estimate=str(rng.choice(ESTIMATES)),
+        only_when_free=bool(rng.random() < 0.1),
         # A policy that switches at random may never end: every case has a limit.
         # A hundred tasks need far more to get through.
         max_decisions=int(rng.integers(1, 20))
         if theme == "truncated"
         else (5_000 if theme == "hundred tasks" else 150),
         horizon_cycles=int(max(arrivals)) + 1 if rng.random() < 0.05 else None,
+        drop={"late dropped": "late", "hopeless dropped": "hopeless"}.get(theme, "never"),
+        queue_limit=int(rng.integers(0, 4)) if theme == "full queue" else None,
     )
 
 

@@ -5,17 +5,19 @@ moves 16 B a cycle after 4 cycles, a host link that moves 4 B a cycle. A tile of
 2·4 + 4 + m − 2 = 10 + m cycles.
 
 ONE is a layer (8 × 8)·(8 × 8): 2 N tiles of 2 K tiles each, with 8 rows. Each computes for 18
-cycles and loads (4·4 + 8·4)·2 = 96 B (6 cycles); a last K tile also stores 8·4·2 = 64 B (160 B, 10
-cycles), so all are compute bound. The first waits 4 + 6 cycles for its load. Its boundaries:
+cycles and loads (4·4 + 8·4)·2 = 96 B (6 cycles) for the next; what a last K tile has finished,
+8·4·2 = 64 B, is stored beside the tile that follows (160 B, 10 cycles), so all are compute bound.
+The first waits 4 + 6 cycles for its load, behind the last one its output is stored for 4. Both
+buffers hold two tiles and no more, so nothing is used twice. Its boundaries:
 
-    progress         0     28     46     64     82 = isolated time
-    finished output  0      0     64     64      0 (the layer ended)
+    progress         0     28     46     64     86 = isolated time
+    not yet stored   0      0     64      0      0 (the layer ended)
     partial sums     0    128      0    128      0
-    context          0    128     64    192      0
+    context          0    128     64    128      0
     reload           0     96     96     96      0
-    save, memory     0   4+ 8   4+ 4   4+12      0
-    restore, memory  0   4+14   4+10   4+18      0
-    save, host       0   4+32   4+16   4+48      0
+    save, memory     0   4+ 8   4+ 4   4+ 8      0
+    restore, memory  0   4+14   4+10   4+14      0
+    save, host       0   4+32   4+16   4+32      0
 """
 
 from __future__ import annotations
@@ -104,68 +106,74 @@ def tiles(network: Net, *, output_length: int = 1) -> list[Tile]:
 
 
 def test_tiles_of_one() -> None:
-    inner: dict[str, Any] = {"load_bytes": 96, "partial_bytes": 128}
-    last: dict[str, Any] = {"load_bytes": 96, "output_bytes": 64}
-    layer: dict[str, Any] = {"layer_cycles": 82, "layer_expected": 82}
+    inner: dict[str, Any] = {"rows": 8, "load_bytes": 96, "partial_bytes": 128}
+    last: dict[str, Any] = {"rows": 8, "load_bytes": 96, "output_bytes": 64}
+    layer: dict[str, Any] = {"layer_cycles": 86, "layer_expected": 86}
     assert tiles(ONE) == [
         Tile(cycles=28, starts_layer=True, **inner, **layer),
         Tile(cycles=18, **last, **layer),
         Tile(cycles=18, **inner, **layer),
-        Tile(cycles=18, ends_layer=True, **last, **layer),
+        Tile(cycles=22, ends_layer=True, **last, **layer),
     ]
 
 
 def test_tiles_with_edges() -> None:
-    # (10 × 6)·(6 × 5): N = 4 + 1, M = 8 + 2, K = 4 + 2, in that order of loops.
+    # (10 × 6)·(6 × 5): N = 4 + 1, M = 8 + 2, K = 2 + 4, in that order of loops.
     # Tiles of 8 rows compute for 18 cycles, of 2 rows for 12.
     found = tiles(net(Gemm("g", 10, 6, 5)))
     loads = [  # (k·n + m·k)·2
-        2 * (4 * 4 + 8 * 4), 2 * (2 * 4 + 8 * 2), 2 * (4 * 4 + 2 * 4), 2 * (2 * 4 + 2 * 2),
-        2 * (4 * 1 + 8 * 4), 2 * (2 * 1 + 8 * 2), 2 * (4 * 1 + 2 * 4), 2 * (2 * 1 + 2 * 2),
+        2 * (2 * 4 + 8 * 2), 2 * (4 * 4 + 8 * 4), 2 * (2 * 4 + 2 * 2), 2 * (4 * 4 + 2 * 4),
+        2 * (2 * 1 + 8 * 2), 2 * (4 * 1 + 8 * 4), 2 * (2 * 1 + 2 * 2), 2 * (4 * 1 + 2 * 4),
     ]  # fmt: skip
     assert [tile.load_bytes for tile in found] == loads
-    # The first load of 96 B is exposed: 4 + 6 cycles.
-    assert [tile.cycles for tile in found] == [10 + 18, 18, 12, 12, 18, 18, 12, 12]
+    # Exposed: the first load of 48 B, 4 + 3 cycles, and the last store of 4 B, 1 cycle.
+    assert [tile.cycles for tile in found] == [7 + 18, 18, 12, 12, 18, 18, 12, 12 + 1]
     assert [tile.output_bytes for tile in found] == [0, 64, 0, 16, 0, 16, 0, 4]
     assert [tile.partial_bytes for tile in found] == [128, 0, 32, 0, 32, 0, 8, 0]
 
 
 def test_tiles_of_vector_work() -> None:
-    # 70 elements from 100 inputs, 3 operations each, 4 lanes. A full tile has 8 rows · 4 columns =
-    # 32 elements: 32, 32, 6. Inputs: ⌊100·32/70⌋ = 45 twice, and the last 10.
+    # 70 elements from 100 inputs, 3 operations each, 4 lanes. A full tile has 4 · 4 = 16 elements:
+    # four of them, and 6. Inputs: ⌊100·16/70⌋ = 22 four times, and the last 12.
     found = tiles(net(VectorWork("v", 70, 3, 100)))
-    assert [tile.load_bytes for tile in found] == [90, 90, 20]
-    assert [tile.output_bytes for tile in found] == [64, 64, 12]
-    # Compute 8·3 and 2·3; memory ⌈154/16⌉ = 10 and ⌈32/16⌉ = 2; lead 4 + ⌈90/16⌉ = 10.
-    assert [tile.cycles for tile in found] == [34, 24, 6]
+    assert [tile.load_bytes for tile in found] == [44, 44, 44, 44, 24]
+    assert [tile.output_bytes for tile in found] == [32, 32, 32, 32, 12]
+    # Compute 4·3 and 2·3, memory at most ⌈76/16⌉ = 5; before them 4 + ⌈44/16⌉, behind them ⌈12/16⌉.
+    assert [tile.cycles for tile in found] == [7 + 12, 12, 12, 12, 6 + 1]
 
 
 def test_memory_bound_tiles() -> None:
-    # One vector operation an element: compute 8 cycles against memory 10; 2 against 2.
+    # One vector operation an element: compute 4 cycles and 2. Meanwhile move 44 B, twice 44 + 32 B,
+    # 24 + 32 B and 32 B.
     found = tiles(net(VectorWork("v", 70, 1, 100)))
-    assert [tile.cycles for tile in found] == [20, 10, 2]
+    assert [tile.cycles for tile in found] == [7 + 4, 5, 5, 4, 2 + 1]
 
 
 def test_tiles_of_a_layer_with_two_works_and_of_repeated_phases() -> None:
-    small = Gemm("g", 8, 4, 4)  # one tile: 18 cycles, and 10 before it
-    layer = Works("l", (small, VectorWork("v", 32, 3, 32)))  # 24 cycles, not the layer's first tile
+    # One tile of 18 cycles, with a load of 6 and a store of 4; two of 12, with loads and stores of
+    # 2. The latency of 4, a first load and a last store are exposed.
+    small, vector = Gemm("g", 8, 4, 4), VectorWork("v", 32, 3, 32)
+    layer = Works("l", (small, vector))
     network = Net("net", (Phase((layer,), 2), Phase((Works("m", (small,)),), "output")))
-    assert [tile.cycles for tile in tiles(network, output_length=3)] == [28, 24, 28, 24, 28, 28, 28]
+    once = [10 + 18, 12, 12 + 2]
+    alone = [10 + 18 + 4]
+    assert [tile.cycles for tile in tiles(network, output_length=3)] == 2 * once + 3 * alone
     starts = [tile.starts_layer for tile in tiles(network)]
-    assert starts == [True, False, True, False, True]
-    assert [tile.ends_layer for tile in tiles(network)] == [False, True, False, True, True]
+    assert starts == 2 * [True, False, False] + [True]
+    assert [tile.ends_layer for tile in tiles(network)] == 2 * [False, False, True] + [True]
 
 
 def test_layers_are_counted_by_their_gemms() -> None:
-    small, vector = Gemm("g", 8, 4, 4), VectorWork("v", 32, 3, 32)  # 28 and 32 cycles
+    small, vector = Gemm("g", 8, 4, 4), VectorWork("v", 32, 3, 32)  # 32 cycles each, 1 tile and 2
     layers = (Works("v", (vector,)), Works("g", (small,)), Works("v", (vector,)))
     found = tiles(Net("net", (Phase((*layers, *layers[1:])),)))
-    assert [tile.layer_cycles for tile in found] == [92, 92, 92, 60, 60]
+    assert [tile.layer_cycles for tile in found] == 5 * [96] + 3 * [64]
 
 
-def test_counted_works_are_repeated_without_a_new_lead() -> None:
-    assert [tile.cycles for tile in tiles(net(Gemm("g", 8, 4, 4, count=3)))] == [28, 18, 18]
-    assert [tile.cycles for tile in tiles(net(VectorWork("v", 32, 3, 32, count=2)))] == [32, 24]
+def test_counted_works_are_repeated_without_a_new_latency() -> None:
+    assert [tile.cycles for tile in tiles(net(Gemm("g", 8, 4, 4, count=3)))] == [28, 18, 22]
+    twice = tiles(net(VectorWork("v", 32, 3, 32, count=2)))
+    assert [tile.cycles for tile in twice] == [6 + 12, 12, 12, 14]
 
 
 # --- the next layer ---
@@ -173,29 +181,29 @@ def test_counted_works_are_repeated_without_a_new_lead() -> None:
 
 @pytest.mark.parametrize("estimate", ESTIMATES)
 def test_the_layer_a_task_goes_on_with(play: Play, estimate: str) -> None:
-    # Layers of 28 + 32 cycles (the vector work counts with the GEMM before it) and of 46; expected,
-    # by the rule of ``twins``, 128 // 3 and 256 // 3. ONE: 82 cycles, expected 512 // 3.
+    # Layers of 32 + 32 cycles (the vector work counts with the GEMM before it) and of 50; expected,
+    # by the rule of ``twins``, 128 // 3 and 256 // 3. ONE: 86 cycles, expected 512 // 3.
     # Calibrated: the expected times × 0.53 and × 1.23.
     two = net(Gemm("g", 8, 4, 4), VectorWork("v", 32, 3, 32), Gemm("h", 8, 8, 4))
     first, second, one = {
         "algorithm1": (42, 85, 170),
         "calibrated": (22, 45, 209),
-        "oracle": (60, 46, 82),
+        "oracle": (64, 50, 86),
     }[estimate]
     tasks = (Task(net=0, arrival=0), Task(net=1, arrival=10))
-    options = {"nets": (two, ONE), "quantum_cycles": 30, "estimate": estimate}
+    options = {"nets": (two, ONE), "quantum_cycles": 55, "estimate": estimate}
 
     def rows(outcome: Outcome, question: int) -> list[float]:
         return [shown(outcome, question, slot)["next_layer_ms"] for slot in (0, 1)]
 
-    # At 10 the next boundary, 28, is within the first layer; at 30, 60 is its end. Then task 1 runs
-    # 60-: at 90 its next boundary is 46, within its layer; at 120, 64; at 142 it is done.
-    played = play(case(*tasks, **options), script(0, 1, 1, 1))
-    assert times(played) == [10, 30, 90, 120]
-    assert [rows(played, question) for question in range(4)] == [
-        [first, one], [second, one], [second, one], [second, one],
+    # At 10 the next boundary, 32, is within the first layer; at 55, 64 is its end. Then task 1 runs
+    # from 64: at 119 its next boundary is 64, within its layer; at 150 it is done.
+    played = play(case(*tasks, **options), script(0, 1, 1))
+    assert times(played) == [10, 55, 119]
+    assert [rows(played, question) for question in range(3)] == [
+        [first, one], [second, one], [second, one],
     ]  # fmt: skip
-    # A kill starts over: task 0 runs to 60, is killed, and waits for its first layer.
+    # A kill starts over: task 0 runs to 64, is killed, and waits for its first layer.
     killed = play(case(*tasks, **options, mechanisms=("kill",)), script(0, 1, 1))
     assert rows(killed, 2) == [first, one]
     # In its last tile a task has no next layer.
@@ -208,41 +216,41 @@ def test_the_layer_a_task_goes_on_with(play: Play, estimate: str) -> None:
 
 
 def test_a_lone_task_runs_undisturbed(play: Play) -> None:
-    # It arrives at 7 and runs for 82 cycles. Nothing is asked; the quantum is renewed silently.
+    # It arrives at 7 and runs for 86 cycles. Nothing is asked; the quantum is renewed silently.
     outcome = play(case(7, quantum_cycles=5), script())
     assert outcome.counters == {
-        "now_cycles": 89, "busy_cycles": 82, "switching_cycles": 0, "idle_cycles": 7,
+        "now_cycles": 93, "busy_cycles": 86, "switching_cycles": 0, "idle_cycles": 7,
         "decisions": 0, "wakeups": 2, "illegal_actions": 0,
     }  # fmt: skip
-    assert outcome.timeline == [("idle", -1, 0, 7), ("run", 0, 7, 89)]
+    assert outcome.timeline == [("idle", -1, 0, 7), ("run", 0, 7, 93)]
     assert outcome.tasks[0]["waited_cycles"] == 0
 
 
 def test_checkpoint_in_a_tile_and_restore(play: Play) -> None:
     # At 30, task 0 is 2 cycles into its second tile: it runs on to 46, saves 64 B for 8 cycles.
-    # Task 1 runs 54–136. Task 0 restores for 14 cycles and runs its last 36: 150–186.
+    # Task 1 runs 54–140. Task 0 restores for 14 cycles and runs its last 40: 154–194.
     outcome = play(case(0, 30), script(1))
     assert outcome.timeline == [
-        ("run", 0, 0, 46), ("checkpoint", 0, 46, 54), ("run", 1, 54, 136),
-        ("restore", 0, 136, 150), ("run", 0, 150, 186),
+        ("run", 0, 0, 46), ("checkpoint", 0, 46, 54), ("run", 1, 54, 140),
+        ("restore", 0, 140, 154), ("run", 0, 154, 194),
     ]  # fmt: skip
     assert outcome.tasks == [
         {
-            "arrival_cycles": 0, "first_run_cycles": 0, "completion_cycles": 186,
-            "executed_cycles": 82, "killed_cycles": 0, "dispatches": 2, "checkpoints": 1,
+            "arrival_cycles": 0, "first_run_cycles": 0, "completion_cycles": 194,
+            "executed_cycles": 86, "killed_cycles": 0, "dispatches": 2, "checkpoints": 1,
             "kills": 0, "drains": 0, "checkpoint_cycles": 8, "restore_cycles": 14,
-            "host_moves": 0, "waited_cycles": 186 - 82,
+            "host_moves": 0, "waited_cycles": 194 - 86,
         },
         {
-            "arrival_cycles": 30, "first_run_cycles": 54, "completion_cycles": 136,
-            "executed_cycles": 82, "killed_cycles": 0, "dispatches": 1, "checkpoints": 0,
+            "arrival_cycles": 30, "first_run_cycles": 54, "completion_cycles": 140,
+            "executed_cycles": 86, "killed_cycles": 0, "dispatches": 1, "checkpoints": 0,
             "kills": 0, "drains": 0, "checkpoint_cycles": 0, "restore_cycles": 0,
             "host_moves": 0, "waited_cycles": 24,
         },
     ]  # fmt: skip
-    # Wake-ups: arrivals at 0 and 30, completions at 136 and 186. The switch itself is none.
+    # Wake-ups: arrivals at 0 and 30, completions at 140 and 194. The switch itself is none.
     assert outcome.counters == {
-        "now_cycles": 186, "busy_cycles": 164, "switching_cycles": 22, "idle_cycles": 0,
+        "now_cycles": 194, "busy_cycles": 172, "switching_cycles": 22, "idle_cycles": 0,
         "decisions": 1, "wakeups": 4, "illegal_actions": 0,
     }  # fmt: skip
 
@@ -294,51 +302,51 @@ def test_the_estimate_is_what_is_shown(play: Play, estimate: str, time: int) -> 
     outcome = play(case(*tasks, estimate=estimate), script())
     assert shown(outcome, 0, 0)["estimated_ms"] == time
     assert shown(outcome, 0, 0)["remaining_ms"] == max(time - 30, 0)
-    assert shown(outcome, 0, 0)["slack_ms"] == 2 * 82 - 30 - max(time - 30, 0)
+    assert shown(outcome, 0, 0)["slack_ms"] == 2 * 86 - 30 - max(time - 30, 0)
 
 
 def test_kill_in_a_tile(play: Play) -> None:
-    # Task 0 finishes its tile at 46, loses all of it; task 1 runs 46–128, task 0 again 128–210.
-    outcome = play(case(0, 30, 130, mechanisms=("checkpoint", "kill")), script(4 + 1))
-    assert outcome.timeline[:3] == [("run", 0, 0, 46), ("run", 1, 46, 128), ("run", 0, 128, 210)]
+    # Task 0 finishes its tile at 46, loses all of it; task 1 runs 46–132, task 0 again 132–218.
+    outcome = play(case(0, 30, 134, mechanisms=("checkpoint", "kill")), script(4 + 1))
+    assert outcome.timeline[:3] == [("run", 0, 0, 46), ("run", 1, 46, 132), ("run", 0, 132, 218)]
     first = outcome.tasks[0]
-    assert (first["killed_cycles"], first["kills"], first["executed_cycles"]) == (46, 1, 82)
+    assert (first["killed_cycles"], first["kills"], first["executed_cycles"]) == (46, 1, 86)
     assert (first["checkpoints"], first["restore_cycles"], first["dispatches"]) == (0, 0, 2)
-    assert (first["first_run_cycles"], first["waited_cycles"]) == (0, 82)
+    assert (first["first_run_cycles"], first["waited_cycles"]) == (0, 86)
     assert outcome.counters["switching_cycles"] == 0
-    assert outcome.counters["busy_cycles"] == 3 * 82 + 46
-    # Task 2 arrives at 130, when task 0 has run for 2 cycles of its second life.
+    assert outcome.counters["busy_cycles"] == 3 * 86 + 46
+    # Task 2 arrives at 134, when task 0 has run for 2 cycles of its second life.
     row = shown(outcome, 1, 0)
-    assert (row["executed_ms"], row["waited_ms"], row["preemptions"]) == (2, 82, 1)
+    assert (row["executed_ms"], row["waited_ms"], row["preemptions"]) == (2, 86, 1)
 
 
-def test_context_is_bounded_by_ubuf(play: Play) -> None:
-    # (8 × 4)·(4 × 16): four output tiles of 64 B, boundaries at 28, 46, 64, 82. At 64, 192 B are
-    # finished, but UBUF holds 128 B: save 4 + 8, restore 128 + 96 B: 4 + 14.
+def test_what_is_stored_is_no_context(play: Play) -> None:
+    # (8 × 4)·(4 × 16): four output tiles of 64 B, boundaries at 28, 46, 64, 86. At 64 the third one
+    # is still on chip, the others are in memory: save 4 + 4, restore 64 + 96 B: 4 + 10.
     wide = net(Gemm("g", 8, 4, 16))
     outcome = play(case(0, 50, nets=(wide,)), script(1))
-    assert shown(outcome, 0, 0)["context_bytes"] == 128
-    assert outcome.tasks[0]["checkpoint_cycles"] == 12
-    assert outcome.tasks[0]["restore_cycles"] == 18
+    assert shown(outcome, 0, 0)["context_bytes"] == 64
+    assert outcome.tasks[0]["checkpoint_cycles"] == 8
+    assert outcome.tasks[0]["restore_cycles"] == 14
 
 
 def test_nothing_is_saved_at_the_end_of_a_layer(play: Play) -> None:
-    # Two layers of one tile of 28 cycles: the context at 28 is empty, the second layer loads anew.
+    # Two layers of one tile of 32 cycles: the context at 32 is empty, the second layer loads anew.
     two_layers = net(Gemm("g", 8, 4, 4), Gemm("g", 8, 4, 4))
     outcome = play(case(0, 10, nets=(two_layers,)), script(1))
     row = shown(outcome, 0, 0)
-    assert (row["preempt_ms"], row["context_bytes"]) == (18, 0)
-    assert outcome.timeline == [("run", 0, 0, 28), ("run", 1, 28, 84), ("run", 0, 84, 112)]
+    assert (row["preempt_ms"], row["context_bytes"]) == (22, 0)
+    assert outcome.timeline == [("run", 0, 0, 32), ("run", 1, 32, 96), ("run", 0, 96, 128)]
     assert (outcome.tasks[0]["checkpoints"], outcome.tasks[0]["restore_cycles"]) == (1, 0)
 
 
 def test_context_spans_the_works_of_a_layer(play: Play) -> None:
-    # One tile of 28 cycles and 64 B, then vector work of 24 cycles that reads 64 B: at 28 the
-    # context is the first work's output: save 4 + 4, restore 64 + 64 B: 4 + 8.
+    # One tile of 28 cycles and 64 B, then vector work whose first tile reads 32 B: at 28 the
+    # context is the first work's output: save 4 + 4, restore 64 + 32 B: 4 + 6.
     mixed = net((Gemm("g", 8, 4, 4), VectorWork("v", 32, 3, 32)))
     outcome = play(case(0, 10, nets=(mixed,)), script(1))
     assert outcome.tasks[0]["checkpoint_cycles"] == 8
-    assert outcome.tasks[0]["restore_cycles"] == 12
+    assert outcome.tasks[0]["restore_cycles"] == 10
 
 
 SLOW_SWITCH = replace(MACHINE, switch_latency_us=5_000)  # 5 cycles
@@ -393,8 +401,8 @@ def test_a_context_that_does_not_fit_goes_to_the_host(play: Play) -> None:
     outcome = play(case(0, 10, config=small), script(1))
     assert shown(outcome, 0, 0)["preempt_ms"] == 18 + 36
     assert outcome.timeline == [
-        ("run", 0, 0, 28), ("checkpoint", 0, 28, 64), ("run", 1, 64, 146),
-        ("restore", 0, 146, 192), ("run", 0, 192, 246),
+        ("run", 0, 0, 28), ("checkpoint", 0, 28, 64), ("run", 1, 64, 150),
+        ("restore", 0, 150, 196), ("run", 0, 196, 254),
     ]  # fmt: skip
     assert outcome.tasks[0]["host_moves"] == 1
 
@@ -402,19 +410,19 @@ def test_a_context_that_does_not_fit_goes_to_the_host(play: Play) -> None:
 def test_memory_for_one_context_of_two(play: Play) -> None:
     # 128 B of memory. Task 0 (switched off at 28) fills it: 28–40. Task 1 runs from 40, task 2
     # arrives at 50: task 1 runs to its own 28 at 68, and its 128 B go to the host: 68–104.
-    # Task 2 runs 104–186. At 186 task 0 would restore in 18, task 1 in 36 + 10 cycles. Task 0 is
-    # chosen and its restore frees the memory: 186–204. At 210 (task 3) it is switched off again: it
-    # runs to 46 at 222 and saves 64 B there for 8 cycles, in memory.
+    # Task 2 runs 104–190. At 190 task 0 would restore in 18, task 1 in 36 + 10 cycles. Task 0 is
+    # chosen and its restore frees the memory: 190–208. At 214 (task 3) it is switched off again: it
+    # runs to 46 at 226 and saves 64 B there for 8 cycles, in memory.
     small = replace(MACHINE, dram_bytes=128)
-    outcome = play(case(0, 10, 50, 210, config=small), script(1, 2, 0, 2))
-    assert times(outcome)[:4] == [10, 50, 186, 210]
+    outcome = play(case(0, 10, 50, 214, config=small), script(1, 2, 0, 2))
+    assert times(outcome)[:4] == [10, 50, 190, 214]
     assert shown(outcome, 1, 1)["preempt_ms"] == 18 + 36
     assert shown(outcome, 2, 0)["restore_ms"] == 18
     assert shown(outcome, 2, 1)["restore_ms"] == 46
     assert shown(outcome, 3, 0)["preempt_ms"] == 12 + 8
     assert ("checkpoint", 1, 68, 104) in outcome.timeline
-    assert ("restore", 0, 186, 204) in outcome.timeline
-    assert ("checkpoint", 0, 222, 230) in outcome.timeline
+    assert ("restore", 0, 190, 208) in outcome.timeline
+    assert ("checkpoint", 0, 226, 234) in outcome.timeline
     assert [task["host_moves"] for task in outcome.tasks] == [0, 1, 0, 0]
 
 
@@ -434,51 +442,51 @@ DRAIN_1 = 4 + 1  # DRAIN for slot 1, of four slots
 
 
 def test_drain_is_asked_again_at_each_wake_up(play: Play) -> None:
-    # While task 1 waits the quantum ends at 40, 60, 80 (at 20 nobody waited). Task 0 ends at 82.
+    # While task 1 waits the quantum ends at 40, 60, 80 (at 20 nobody waited). Task 0 ends at 86.
     outcome = play(case(0, 30, **DRAINING), script(DRAIN_1, DRAIN_1, DRAIN_1, DRAIN_1))
     assert times(outcome) == [30, 40, 60, 80]
     assert [shown(outcome, q, 0)["quantum_left_ms"] for q in range(4)] == [10, 0, 0, 0]
     assert outcome.tasks[0]["drains"] == 1
     assert outcome.tasks[0]["checkpoints"] == 0
-    assert outcome.timeline == [("run", 0, 0, 82), ("run", 1, 82, 164)]
-    # 0, 30, 40, 60, 80, 82; alone from then on, task 1's quantum is renewed silently; 164.
+    assert outcome.timeline == [("run", 0, 0, 86), ("run", 1, 86, 172)]
+    # 0, 30, 40, 60, 80, 86; alone from then on, task 1's quantum is renewed silently; 172.
     assert outcome.counters["wakeups"] == 7
 
 
 @pytest.mark.parametrize("last", [0, 1])
 def test_a_drain_taken_back_is_not_counted(play: Play, last: int) -> None:
-    # At 80 task 0 is continued (0), or switched off by CHECKPOINT (1): it then ends at 82 anyway.
+    # At 80 task 0 is continued (0), or switched off by CHECKPOINT (1): it then ends at 86 anyway.
     outcome = play(case(0, 30, **DRAINING), script(DRAIN_1, DRAIN_1, DRAIN_1, last))
     assert outcome.tasks[0]["drains"] == 0
     assert outcome.tasks[0]["checkpoints"] == 0
-    assert outcome.timeline == [("run", 0, 0, 82), ("run", 1, 82, 164)]
+    assert outcome.timeline == [("run", 0, 0, 86), ("run", 1, 86, 172)]
 
 
 def test_sticky_drain_asks_nothing_and_keeps_its_word(play: Play) -> None:
-    # Task 2 (priority 9) arrives at 50, but task 1 was named. It runs from 82 and is asked about at
-    # 102, 122, 142, 162 while task 2 waits; task 2 runs 164–246.
+    # Task 2 (priority 9) arrives at 50, but task 1 was named. It runs from 86 and is asked about at
+    # 106, 126, 146, 166 while task 2 waits; task 2 runs 172–258.
     tasks = (
         Task(net=0, arrival=0),
         Task(net=0, arrival=30, priority=3),
         Task(net=0, arrival=50, priority=9),
     )
     outcome = play(case(*tasks, sticky_drain=True, **DRAINING), script(DRAIN_1))
-    assert times(outcome) == [30, 102, 122, 142, 162]
-    assert outcome.timeline == [("run", 0, 0, 82), ("run", 1, 82, 164), ("run", 2, 164, 246)]
+    assert times(outcome) == [30, 106, 126, 146, 166]
+    assert outcome.timeline == [("run", 0, 0, 86), ("run", 1, 86, 172), ("run", 2, 172, 258)]
     assert [task["drains"] for task in outcome.tasks] == [1, 0, 0]
-    # 0, 30, 40, 50, 60, 80, 82, then the four asked ones, 164 and 246.
+    # 0, 30, 40, 50, 60, 80, 86, then the four asked ones, 172 and 258.
     assert outcome.counters["wakeups"] == 13
     assert outcome.counters["decisions"] == 5
-    # Tokens grew all the same: task 1 waited 30–82, task 2 from 50 on.
-    assert shown(outcome, 1, 1)["token"] == pytest.approx(3 + 3 * 52 / 82)
-    assert shown(outcome, 1, 0 + 2)["token"] == pytest.approx(9 + 9 * 52 / 82)
+    # Tokens grew all the same: task 1 waited 30–86, task 2 from 50 on.
+    assert shown(outcome, 1, 1)["token"] == pytest.approx(3 + 3 * 56 / 86)
+    assert shown(outcome, 1, 0 + 2)["token"] == pytest.approx(9 + 9 * 56 / 86)
 
 
 def test_drain_as_the_first_mechanism(play: Play) -> None:
     # Mechanism 0 also names the task to run on a free machine and the one to continue.
     outcome = play(case(0, 30, 30, mechanisms=("drain",)), script(2, 2))
-    assert times(outcome) == [30, 82]
-    assert outcome.timeline == [("run", 0, 0, 82), ("run", 2, 82, 164), ("run", 1, 164, 246)]
+    assert times(outcome) == [30, 86]
+    assert outcome.timeline == [("run", 0, 0, 86), ("run", 2, 86, 172), ("run", 1, 172, 258)]
     assert [task["drains"] for task in outcome.tasks] == [1, 0, 0]
 
 
@@ -486,48 +494,48 @@ def test_drain_as_the_first_mechanism(play: Play) -> None:
 
 
 def test_completion_inside_a_switch(play: Play) -> None:
-    # At 70 task 0 is in its last tile: no mechanism is applied, it ends at 82. Task 2 arrived at 75
-    # and finds slot 0 free at 82, where task 1 stands at the start of its run.
+    # At 70 task 0 is in its last tile: no mechanism is applied, it ends at 86. Task 2 arrived at 75
+    # and finds slot 0 free at 86, where task 1 stands at the start of its run.
     outcome = play(case(0, 70, 75, quantum_cycles=1_000), script(1, 0))
-    assert times(outcome) == [70, 82]
-    assert shown(outcome, 0, 0)["preempt_ms"] == 12
+    assert times(outcome) == [70, 86]
+    assert shown(outcome, 0, 0)["preempt_ms"] == 16
     running, waiting = shown(outcome, 1, 1), shown(outcome, 1, 0)
     assert (running["running"], running["executed_ms"], running["quantum_left_ms"]) == (1, 0, 1_000)
-    assert (running["waited_ms"], running["preempt_ms"], running["context_bytes"]) == (12, 0, 0)
-    assert (waiting["order"], waiting["waited_ms"]) == (1, 7)
+    assert (running["waited_ms"], running["preempt_ms"], running["context_bytes"]) == (16, 0, 0)
+    assert (waiting["order"], waiting["waited_ms"]) == (1, 11)
     # Task 2 takes over at once: task 1 was dispatched and checkpointed without running a cycle.
-    assert outcome.timeline == [("run", 0, 0, 82), ("run", 2, 82, 164), ("run", 1, 164, 246)]
+    assert outcome.timeline == [("run", 0, 0, 86), ("run", 2, 86, 172), ("run", 1, 172, 258)]
     first, second, _ = outcome.tasks
-    assert (first["checkpoints"], first["completion_cycles"]) == (0, 82)
-    assert (second["first_run_cycles"], second["dispatches"], second["checkpoints"]) == (82, 2, 1)
+    assert (first["checkpoints"], first["completion_cycles"]) == (0, 86)
+    assert (second["first_run_cycles"], second["dispatches"], second["checkpoints"]) == (86, 2, 1)
     assert (second["checkpoint_cycles"], second["restore_cycles"]) == (0, 0)
-    assert outcome.counters["wakeups"] == 5  # 0, 70, 82, 164, 246
+    assert outcome.counters["wakeups"] == 5  # 0, 70, 86, 172, 258
 
 
 def test_everything_at_once_is_one_wake_up(play: Play) -> None:
-    # At 82 task 0 ends, its quantum ends, tasks 2 and 3 arrive: one question. They took slots 0 and
+    # At 86 task 0 ends, its quantum ends, tasks 2 and 3 arrive: one question. They took slots 0 and
     # 2 in index order.
-    outcome = play(case(0, 40, 82, 82, quantum_cycles=82), script(0, 2))
-    assert times(outcome)[:2] == [40, 82]
+    outcome = play(case(0, 40, 86, 86, quantum_cycles=86), script(0, 2))
+    assert times(outcome)[:2] == [40, 86]
     assert [shown(outcome, 1, slot)["order"] for slot in (1, 0, 2)] == [0, 1, 2]
     assert [shown(outcome, 1, slot)["running"] for slot in range(4)] == [0, 0, 0, 0]
-    assert outcome.timeline[:2] == [("run", 0, 0, 82), ("run", 3, 82, 164)]
-    # 0, 40, 82, 164, 246, 328: each run ends with its quantum.
+    assert outcome.timeline[:2] == [("run", 0, 0, 86), ("run", 3, 86, 172)]
+    # 0, 40, 86, 172, 258, 344: each run ends with its quantum.
     assert outcome.counters["wakeups"] == 6
 
 
-@pytest.mark.parametrize(("arrival", "waited"), [(140, 10), (150, 0)])
+@pytest.mark.parametrize(("arrival", "waited"), [(144, 10), (154, 0)])
 def test_arrival_inside_a_switch_wakes_at_its_end(play: Play, arrival: int, waited: int) -> None:
-    # As test_checkpoint_in_a_tile: the restore on the free machine lasts from 136 to 150.
+    # As test_checkpoint_in_a_tile: the restore on the free machine lasts from 140 to 154.
     outcome = play(case(0, 30, arrival), script(1, 0))
-    assert times(outcome) == [30, 150]
+    assert times(outcome) == [30, 154]
     row = shown(outcome, 1, 0)
     assert (row["running"], row["executed_ms"], row["since_run_ms"]) == (1, 46, 0)
-    assert (row["waited_ms"], row["quantum_left_ms"]) == (104, 1_000_000)
+    assert (row["waited_ms"], row["quantum_left_ms"]) == (108, 1_000_000)
     assert (row["preempt_ms"], row["context_bytes"]) == (8, 64)  # it stands on that boundary
     assert shown(outcome, 1, 1)["waited_ms"] == waited
-    assert outcome.timeline[-2:] == [("run", 0, 150, 186), ("run", 2, 186, 268)]
-    assert outcome.counters["wakeups"] == 6  # 0, 30, 136, 150, 186, 268
+    assert outcome.timeline[-2:] == [("run", 0, 154, 194), ("run", 2, 194, 280)]
+    assert outcome.counters["wakeups"] == 6  # 0, 30, 140, 154, 194, 280
 
 
 def test_quantum_keeps_its_beat(play: Play) -> None:
@@ -556,20 +564,20 @@ def test_quantum_shorter_than_a_tile(play: Play) -> None:
 
 def test_one_slot_is_first_come_first_served(play: Play) -> None:
     outcome = play(case(0, 10, 10, slots=1, quantum_cycles=7), script())
-    assert outcome.timeline == [("run", 0, 0, 82), ("run", 1, 82, 164), ("run", 2, 164, 246)]
+    assert outcome.timeline == [("run", 0, 0, 86), ("run", 1, 86, 172), ("run", 2, 172, 258)]
     assert outcome.counters["decisions"] == 0
-    assert outcome.counters["wakeups"] == 5  # 0, 10, 82, 164, 246: no one waits in the table
+    assert outcome.counters["wakeups"] == 5  # 0, 10, 86, 172, 258: no one waits in the table
 
 
 def test_the_queue_fills_freed_slots_in_order(play: Play) -> None:
-    # Tasks 2 and 3 wait outside the table of two; at 82 task 2 takes slot 0 and has earned the
+    # Tasks 2 and 3 wait outside the table of two; at 86 task 2 takes slot 0 and has earned the
     # tokens of its whole wait.
     outcome = play(case(0, 10, 10, 10, slots=2), script(0, 0))
-    assert times(outcome)[:2] == [10, 82]
+    assert times(outcome)[:2] == [10, 86]
     assert shown(outcome, 0, 1)["order"] == 1
     assert (shown(outcome, 1, 1)["order"], shown(outcome, 1, 0)["order"]) == (0, 1)
-    assert shown(outcome, 1, 0)["waited_ms"] == 72
-    assert shown(outcome, 1, 0)["token"] == pytest.approx(1 + 72 / 82)
+    assert shown(outcome, 1, 0)["waited_ms"] == 76
+    assert shown(outcome, 1, 0)["token"] == pytest.approx(1 + 76 / 86)
     runs = [task for kind, task, _, _ in outcome.timeline if kind == "run"]
     assert runs == [0, 2, 1, 3]
 
@@ -580,12 +588,12 @@ def test_an_illegal_action_continues_the_running_task(play: Play, action: int) -
     outcome = play(case(0, 30, mechanisms=("checkpoint", "kill")), script(action))
     assert outcome.counters["illegal_actions"] == 1
     assert outcome.counters["decisions"] == 1
-    assert outcome.timeline == [("run", 0, 0, 82), ("run", 1, 82, 164)]
+    assert outcome.timeline == [("run", 0, 0, 86), ("run", 1, 86, 172)]
 
 
 @pytest.mark.parametrize("action", [-1, 1, 4 + 0, 4 + 2])
 def test_an_illegal_action_on_a_free_machine_runs_the_earliest(play: Play, action: int) -> None:
-    # Tasks 0, 1, 2 arrive together; task 1 is chosen first, so at 82 slot 1 is empty. There only
+    # Tasks 0, 1, 2 arrive together; task 1 is chosen first, so at 86 slot 1 is empty. There only
     # mechanism 0 is legal, although the mechanism would play no part.
     outcome = play(case(0, 0, 0, mechanisms=("checkpoint", "kill")), script(1, action))
     assert outcome.questions[1][1].tolist() == [True, False, True, False] + [False] * 4
@@ -609,7 +617,7 @@ def test_a_decision_limit_truncates_where_the_next_question_would_be(play: Play)
 def test_ending_under_the_limit_is_no_truncation(play: Play) -> None:
     outcome = play(case(0, 30, max_decisions=1), script(0))
     assert not outcome.truncated
-    assert outcome.tasks[1]["completion_cycles"] == 164
+    assert outcome.tasks[1]["completion_cycles"] == 172
 
 
 @pytest.mark.parametrize(("horizon", "asked"), [(30, 0), (31, 1), (40, 1), (41, 2)])
@@ -627,22 +635,22 @@ def test_a_horizon_truncates_at_the_first_question_from_then_on(
 @pytest.mark.parametrize(
     ("token_wait", "earned"),
     [
-        ("since_wakeup", [54, 54 + 36, 54 + 36 + 36]),
-        ("total", [54, 54 + 90, 54 + 90 + 126]),
-        ("since_run", [54, 54 + 90, 54 + 90 + 22]),
+        ("since_wakeup", [54, 54 + 40, 54 + 40 + 36]),
+        ("total", [54, 54 + 94, 54 + 94 + 130]),
+        ("since_run", [54, 54 + 94, 54 + 94 + 22]),
     ],
 )
 def test_tokens(play: Play, token_wait: str, earned: list[int]) -> None:
-    # Task 0 stops at 46 (switched off at 30) and waits while task 1 runs, saved until 54, to 136.
-    # At 100 (task 2 arrives) it has waited 54, at 136 it has waited 90. It is chosen, restores
-    # until 150, runs; at 160 (task 3) it is switched off again for task 2, and stops at 64, at 168.
-    # At 190 (task 4) it has waited 90 + 14 + 22 = 126 in all, and 22 since it ran.
-    tasks = case(0, 30, 100, 160, 190, slots=8, token_wait=token_wait)
+    # Task 0 stops at 46 (switched off at 30) and waits while task 1 runs, saved until 54, to 140.
+    # At 100 (task 2 arrives) it has waited 54, at 140 it has waited 94. It is chosen, restores
+    # until 154, runs; at 164 (task 3) it is switched off again for task 2, and stops at 64, at 172.
+    # At 194 (task 4) it has waited 94 + 14 + 22 = 130 in all, and 22 since it ran.
+    tasks = case(0, 30, 100, 164, 194, slots=8, token_wait=token_wait)
     outcome = play(tasks, script(1, 1, 0, 2))
-    assert times(outcome)[:5] == [30, 100, 136, 160, 190]
+    assert times(outcome)[:5] == [30, 100, 140, 164, 194]
     tokens = [shown(outcome, question, 0)["token"] for question in range(5)]
-    # Running at 30 and 160 it earns nothing.
-    expected = [1, 1 + earned[0] / 82, 1 + earned[1] / 82, 1 + earned[1] / 82, 1 + earned[2] / 82]
+    # Running at 30 and 164 it earns nothing.
+    expected = [1, 1 + earned[0] / 86, 1 + earned[1] / 86, 1 + earned[1] / 86, 1 + earned[2] / 86]
     assert tokens == pytest.approx(expected)
 
 
@@ -651,4 +659,4 @@ def test_tokens_grow_by_priority_over_the_shown_estimate(play: Play) -> None:
     outcome = play(case(*tasks, quantum_cycles=50), script())
     assert shown(outcome, 1, 1)["token"] == 9 + 9 * 20 / 16
     oracle = play(case(*tasks, quantum_cycles=50, estimate="oracle"), script())
-    assert shown(oracle, 1, 1)["token"] == pytest.approx(9 + 9 * 20 / 82)
+    assert shown(oracle, 1, 1)["token"] == pytest.approx(9 + 9 * 20 / 86)

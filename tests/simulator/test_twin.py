@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from prema_gym.simulator import QUANTUM_LEFT_MS, RUNNING
+from prema_gym.simulator.state import DROPPED, REJECTED
 from tests.simulator.random_cases import THEMES, make_case, make_policy, theme_of
 from tests.simulator.twins import first_difference, play_engine, play_reference, replay
 
@@ -47,6 +48,8 @@ def test_the_cases_reach_what_they_should() -> None:
         seen["truncated"] += outcome.truncated
         seen["completed"] += not outcome.truncated
         idle = [start for kind, _, start, _ in outcome.timeline if kind == "idle"]
+        seen["dropped"] += any(task["completion_cycles"] == DROPPED for task in outcome.tasks)
+        seen["rejected"] += any(task["completion_cycles"] == REJECTED for task in outcome.tasks)
         seen["idle gap"] += max(idle, default=0) > 0
         seen["equal arrivals"] += len({task.arrival for task in case.tasks}) < len(case.tasks)
         seen["asked at a quantum's end"] += any(
@@ -54,5 +57,5 @@ def test_the_cases_reach_what_they_should() -> None:
             for table, _ in outcome.questions
         )
         seen[case.token_wait] += 1
-    assert min(seen.values()) >= 10, seen
-    assert len(seen) == 16
+    assert min(seen.values()) >= 5, seen
+    assert len(seen) == 18

@@ -32,15 +32,20 @@ from prema_gym.simulator import (
     SchedulerOptions,
     Simulator,
 )
+from prema_gym.simulator.state import DROPPED, REJECTED
 from prema_gym.workloads.fields import TASK_TABLE
 from prema_gym.workloads.workload import Workload, WorkloadBatch
 from tests.reference import Policy, ReferenceSimulator, TaskSpec, Tile, network_tiles
 
+# What the engine writes in place of a completion.
+GONE = {None: NONE, "dropped": DROPPED, "rejected": REJECTED}
 # The engine's name of each task record, and the reference's.
 TASK_RECORDS: dict[str, Callable[[Any], int]] = {
     "arrival_cycles": lambda task: task.spec.arrival,
     "first_run_cycles": lambda task: NONE if task.first_run is None else task.first_run,
-    "completion_cycles": lambda task: NONE if task.completion is None else task.completion,
+    "completion_cycles": lambda task: (
+        GONE[task.gone] if task.completion is None else task.completion
+    ),
     "executed_cycles": lambda task: task.executed,
     "killed_cycles": lambda task: task.killed,
     "dispatches": lambda task: task.dispatches,
@@ -132,8 +137,11 @@ class Case:
     token_wait: str = "since_wakeup"
     sticky_drain: bool = False
     estimate: str = "algorithm1"
+    only_when_free: bool = False
     max_decisions: int | None = None
     horizon_cycles: int | None = None
+    drop: str = "never"
+    queue_limit: int | None = None
 
 
 @dataclass
@@ -208,8 +216,11 @@ def play_reference(case: Case, policy: Policy) -> Outcome:
         token_wait=case.token_wait,
         sticky_drain=case.sticky_drain,
         estimate=case.estimate,
+        only_when_free=case.only_when_free,
         max_decisions=case.max_decisions,
         horizon_cycles=case.horizon_cycles,
+        drop=case.drop,
+        queue_limit=case.queue_limit,
     ).run(policy)
 
     def counters(now: int, source: Any) -> dict[str, int]:
@@ -291,7 +302,11 @@ def make_simulator(
 ) -> Simulator:
     """The public façade, on a machine and networks that no scenario names."""
     scenario = SimpleNamespace(
-        num_tasks=len(case.tasks), hardware=case.config, quantum_cycles=case.quantum_cycles
+        num_tasks=len(case.tasks),
+        hardware=case.config,
+        quantum_cycles=case.quantum_cycles,
+        drop=case.drop,
+        queue_limit=case.queue_limit,
     )
     horizon = case.horizon_cycles
     return Simulator(
@@ -301,6 +316,7 @@ def make_simulator(
         mechanisms=case.mechanisms,
         options=SchedulerOptions(token_wait=case.token_wait, sticky_drain=case.sticky_drain),
         estimate=case.estimate,
+        only_when_free=case.only_when_free,
         record_timeline=record_timeline,
         max_decisions=case.max_decisions,
         horizon_ms=None if horizon is None else horizon * 1e3 / case.config.clock_hz,

@@ -24,12 +24,12 @@ def test_sections_hold_every_shown_metric_of_every_policy() -> None:
         ]
         assert all(len(row.cells) == len(titles) for row in section.rows)
     main = found[0]
-    assert main.title.startswith("2 workloads of scenario 'paper', seed 5: value ± half")
+    assert main.title.startswith("2 workloads of scenario 'paper', seed 5: value, ends of its 95 %")
     assert main.title.endswith("better it is than np-fcfs")
     assert "ANTT ↓" in main.columns
     cell = main.rows[1].cells[main.columns.index("ANTT ↓")]
     assert cell.value == 12.345
-    assert cell.half_width == pytest.approx(0.5)
+    assert cell.ends == pytest.approx((11.845, 12.845))
     assert cell.ratio == 7.8
 
 
@@ -52,15 +52,24 @@ def test_regrets_are_percents_below_the_optimum() -> None:
     assert [row.name for row in section.rows] == ["optimum (value)", "np-fcfs", "dynamic-prema"]
     assert [row.cells[0].value for row in section.rows] == [2.5, 25.0, 0.0]
     assert math.copysign(1.0, section.rows[2].cells[0].value) == 1.0  # never "-0"
-    assert math.isnan(Cell(1.0).half_width)
+    assert math.isnan(Cell(1.0).ends[0])
 
 
 def test_notes_say_what_flatters() -> None:
     assert notes(evaluation()) == []
     found = notes(evaluation(unfinished=3, illegal=2.0))
     assert len(found) == 4
+    assert "nothing of this policy is compared" in found[0]
     assert "13 tasks finished, 3 unfinished" in found[0]
     assert "cut off at 50 decisions" in found[0]
     assert "not legal, 2 a workload" in found[1]
     (note,) = notes(replace(evaluation(), most_tasks=17))
     assert "up to 17 tasks and the table 16 slots" in note
+    few, less = notes(evaluation(marks={"antt": "few workloads", "p99_ntt": "few tasks"}))
+    assert few == "2 workloads are too few for intervals: it takes 10, and more are better"
+    assert less.startswith("p99: read from fewer than 10 tasks beyond, so little more than the la")
+    machine: dict[str, object] = {"array_rows": 32, "array_cols": 32, "element_bytes": 1}
+    power, width = notes(evaluation(hardware=machine))
+    assert "15.9 W of static power, scaled from the paper's machine" in power
+    assert "one of 16 bits does, also with 1-byte operands" in width
+    assert notes(evaluation(hardware={"array_rows": 32, "static_watts": 1.0})) == []

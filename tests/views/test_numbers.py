@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from prema_gym.views.numbers import number, plus_minus, times
+from prema_gym.views.numbers import interval, number, times
 
 
 @pytest.mark.small
@@ -18,10 +18,10 @@ def test_numbers_have_three_digits(value: float, text: str) -> None:
 
 
 @pytest.mark.small
-def test_an_interval_has_the_decimals_of_its_value() -> None:
-    assert plus_minus(0.5, 12.345) == "±0.5"
-    assert plus_minus(0.01234, 1.0) == "±0.01"
-    assert plus_minus(math.nan, 1.0) == ""
+def test_an_interval_has_both_its_ends() -> None:
+    assert interval(0.5, 12.345) == "[0.500, 12.3]"
+    assert interval(0.01234, 1.0) == "[0.0123, 1.00]"
+    assert interval(math.nan, math.nan) == ""
 
 
 @pytest.mark.small

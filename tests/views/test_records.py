@@ -43,9 +43,10 @@ def test_json_of_an_evaluation_has_the_promised_keys() -> None:
         assert key in data
     row = data["policies"]["dynamic-prema"]
     for name in ("antt", "stp", "fairness", "sla_violation", "p95_ntt_high"):
-        assert set(row[name]) == {"mean", "ci95", "ratio", "ratio_ci95"}
+        assert set(row[name]) == {"mean", "ci95", "ratio", "ratio_ci95", "mark"}
     assert row["antt"] == {
         "mean": 12.345, "ci95": [11.845, 12.845], "ratio": 7.8, "ratio_ci95": [1.0, 2.0],
+        "mark": "",
     }  # fmt: skip
     assert row["energy_mj"]["mean"] is None
     assert row["sla_curve"]["4"]["mean"] == 0.25
@@ -75,6 +76,7 @@ def test_records_of_an_evaluation() -> None:
     assert records[0] == {
         "policy": "np-fcfs", "metric": "antt", "mean": 12.345, "ci95_low": 11.845,
         "ci95_high": 12.845, "ratio": 1.0, "ratio_ci95_low": 1.0, "ratio_ci95_high": 2.0,
+        "mark": "",
     }  # fmt: skip
     assert records[-1]["metric"] == "sla_violation_at_20"
     assert per_workload_records(evaluation()) == []

@@ -2,8 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from prema_gym.views.tables import evaluation_tables, to_table
+from prema_gym.cli.printing import console
+from prema_gym.evaluation.results import Mark
+from prema_gym.metrics import METRICS
+from prema_gym.views.tables import evaluation_tables, to_tables
+from tests.views.episodes import WILD
 from tests.views.helpers import evaluation, shown
+
+METRIC_COLUMNS = [metric for metric in METRICS if metric.table is not None]
 
 
 @pytest.mark.small
@@ -12,30 +18,47 @@ def test_tables_show_value_interval_and_ratio() -> None:
     assert "p99 latency (ms) ↓" in shown(latency)
     assert "missed ↓" in shown(latency)
     text = shown(main)
-    assert "12.3±0.5 7.80×" in text
+    assert "12.3 [11.8, 12.8] 7.80×" in text
     assert "ANTT ↓" in text
     assert "STP ↑" in text
     assert "95 %" in text
     assert "np-fcfs" in text
     assert "energy (mJ) ↓" in shown(detail)
     assert "–" in shown(detail)
-    # On 80 columns a cell may break between value and ratio, never inside either.
-    narrow = shown(main, width=80)
-    assert narrow.count("12.3±0.5") == 10
-    assert narrow.count("7.80×") == 5
-    assert "dynamic-prema" in narrow
-    # Narrower terminals get value, interval and ratio below each other.
-    for width in (60, 70, 79):
-        text = shown(evaluation_tables(evaluation(), width=width)[0], width=width)
-        assert [text.count(part) for part in ("12.3", "±0.5", "7.80×")] == [10, 10, 5]
-        assert "…" not in text
+
+
+@pytest.mark.small
+@pytest.mark.parametrize("width", [40, 60, 79, 80, 110, 132])
+def test_nothing_is_split_at_any_width(width: int) -> None:
+    tables = evaluation_tables(evaluation(), width=width)
+    text = shown(*tables, width=width)
+    # Where not all columns fit, further tables begin with the policies again.
+    assert [text.count(part) for part in ("[11.8, 12.8]", "7.80×")] == [10, 5]
+    assert text.count("12.3") == 2 * len(METRIC_COLUMNS) - 2  # but for energy
+    assert text.count("dynamic-prema") == len(tables)
+    assert "…" not in text
+
+
+@pytest.mark.small
+def test_too_few_is_said_in_place_of_an_interval() -> None:
+    marks: dict[str, Mark] = {"antt": "few workloads", "p99_ntt": "few tasks"}
+    main, latency, _ = evaluation_tables(evaluation(marks=marks))
+    assert "12.3 (too few) 7.80×" in shown(main)
+    assert "12.3?" in shown(latency)
 
 
 @pytest.mark.small
 def test_a_listing_aligns_numbers_and_names() -> None:
-    text = shown(to_table([{"name": "vgg-16 [a]", "MACs": 15.47, "batches": (1, 4)}], "Networks"))
+    record = {"name": "vgg-16 [a]", "MACs": 15.47, "batches": (1, 4)}
+    text = shown(*to_tables([record], "Networks"))
     assert "vgg-16 [a]" in text  # brackets are text, not markup
     assert "Networks" in text
     assert "15.5" in text
     assert "1, 4" in text
-    assert shown(to_table([])).strip() == ""
+    assert shown(*to_tables([])).strip() == ""
+
+
+def test_a_name_is_shown_as_written_on_the_console(capsys: pytest.CaptureFixture[str]) -> None:
+    for table in to_tables([{"network": WILD}], WILD):
+        console().print(table)
+    assert capsys.readouterr().out.count(WILD) == 2

@@ -19,8 +19,8 @@ from prema_gym.hardware.layout import (
     LAYER_ESTIMATED_CYCLES,
 )
 from prema_gym.hardware.locate import locate
+from prema_gym.hardware.plan import layer_tiles
 from prema_gym.hardware.profile import build_profile, layer_groups
-from prema_gym.hardware.tiles import layer_runs
 from prema_gym.workloads import catalog as catalog_module
 from prema_gym.workloads.arrivals import BURST
 from prema_gym.workloads.catalog import Catalog, compile_scenario
@@ -84,7 +84,7 @@ def test_layers_add_up_to_their_network(catalog: Catalog) -> None:
                 for group, layer in zip(
                     layer_groups(phase.layers, batch), phase.layers, strict=True
                 )
-                for _ in layer_runs(config, layer, batch)
+                for _ in layer_tiles(config, layer, batch)
             ]
             assert len(groups) == len(segments)
             starts = np.unique(groups, return_index=True)[1]
@@ -203,4 +203,19 @@ def workload_of_one(batch: WorkloadBatch) -> Workload:
 def test_every_network_of_the_zoo_compiles() -> None:
     catalog = compile_scenario(Scenario(networks=zoo.names(), batch_sizes=(1,)))
     assert (catalog.arrays.estimated_cycles > 0).all()
-    assert (catalog.arrays.fixed_cycles > 0).all()
+    assert (catalog.arrays.fixed_cycles + catalog.arrays.step_cycles > 0).all()
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        {"dram_bytes_per_s": 100_000},
+        {"dram_latency_cycles": 10**12},
+        {"array_rows": 2**20, "array_cols": 1},
+    ],
+)
+def test_tasks_of_more_quanta_than_anybody_waits_for_are_refused(machine: dict[str, int]) -> None:
+    slow = Scenario(networks=("alexnet",), hardware=NPUConfig(**machine))
+    with pytest.raises(ConfigError, match=r"'alexnet' .* ms, .* at most 1000000 quanta; use a lo"):
+        compile_scenario(slow)
+    compile_scenario(replace(slow, quantum_ms=1e6))

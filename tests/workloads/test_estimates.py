@@ -109,3 +109,10 @@ def test_count_multiplies() -> None:
     network = Network.from_layers("grouped", [grouped], source="these tests")
     # Four products of M = 100, one tile each.
     assert estimate_network(COMPUTE, network) == 4 * (100 + 384)
+
+
+@pytest.mark.small
+def test_hidden_preload_counts_rows_and_no_fill() -> None:
+    # 2 048 rows and then 100, which are fewer than the array is deep; both compute bound.
+    hidden = NPUConfig(weight_preload="hidden")
+    assert estimate_gemm(hidden, 2148, 128, 256) == 2 * (2048 + 128)

@@ -5,7 +5,9 @@ import math
 import pytest
 
 from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.networks import get, names
 from prema_gym.workloads.lengths import LengthModel, default_lengths, quantile_grid
+from prema_gym.workloads.output_lengths import output_length, ratio_table
 
 
 def test_quantile_grid_is_whole_increasing_and_centred() -> None:
@@ -17,12 +19,15 @@ def test_quantile_grid_is_whole_increasing_and_centred() -> None:
     assert quantile_grid(median=100, sigma=0.5, longest=100, points=2) == (56, 85)
 
 
-@pytest.mark.parametrize("name", ["rnn-sa", "rnn-mt1", "rnn-mt2", "rnn-asr"])
-def test_defaults_are_short_lists(name: str) -> None:
-    model = default_lengths(name)
+@pytest.mark.parametrize("name", [name for name in names() if get(name).is_recurrent])
+def test_defaults_are_short_lists_of_lengths_that_the_network_is_meant_for(name: str) -> None:
+    model, network = default_lengths(name), get(name)
     assert model is not None
-    assert 10 <= len(model.input_lengths) <= 40
-    assert (model.ratio_median is None) == (name == "rnn-sa")
+    assert len(model.input_lengths) <= 20
+    assert network.input_lengths is not None
+    assert network.input_lengths[0] <= model.input_lengths[0]
+    assert model.input_lengths[-1] <= network.input_lengths[1]
+    assert (model.ratio_median is not None) == network.has_output_steps
     assert LengthModel.from_dict(model.to_dict()) == model
 
 
@@ -33,6 +38,13 @@ def test_a_partial_entry_takes_the_rest_from_the_default() -> None:
     assert changed.input_lengths == (7,)
     assert changed.ratio_median == base.ratio_median
     assert default_lengths("alexnet") is None
+
+
+def test_gpt2_never_runs_out_of_places() -> None:
+    model = default_lengths("gpt2-decode")
+    assert model is not None
+    longest = max(model.input_lengths)
+    assert longest + output_length(longest, max(ratio_table(model))) <= 1024
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,10 @@ def test_own_lengths_replace_the_default() -> None:
         ),
         ({"arrival": "trace", "trace": "a.csv", "trace_speed": math.nan}, "trace_speed"),
         ({"arrival": "trace", "trace": "a.csv", "trace_speed": "2"}, "must be a number above 0"),
-        ({"hardware": 3}, "hardware must be an NPUConfig or a table of its fields, got 3"),
+        (
+            {"hardware": 3},
+            "hardware must be a machine's name, a table of fields or an NPUConfig, got 3",
+        ),
         ({"lengths": ("rnn-mt1",)}, "lengths must be .* each a LengthModel or a table"),
     ],
 )

@@ -17,7 +17,7 @@ from prema_gym.errors import ConfigError
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.workloads import compile_scenario, sample_batch
 from prema_gym.workloads.scenario import Scenario
-from prema_gym.workloads.traces import read_trace, trace_cycles, trace_notes
+from prema_gym.workloads.traces import read_trace, trace_cycles, trace_notes, trace_times
 
 AZURE = Path(__file__).parent / "data" / "azure_llm_code_400.csv"
 # Six requests, two of them at once; [ms].
@@ -321,7 +321,7 @@ def test_the_mean_rate_is_num_tasks_per_window(num_tasks: int) -> None:
     """Of the trace as a whole, exactly; of the workloads, as far as its gaps are sampled evenly."""
     window = 7_000_000
     scenario = replayed(AZURE, num_tasks=num_tasks, window_ms=10.0)
-    cycles = trace_cycles(scenario)
+    cycles = trace_cycles(scenario, trace_times(scenario), window)
     assert cycles[-1] / 399 == pytest.approx(window / num_tasks, abs=1 / 399)
     drawn = arrivals(AZURE, 20_000, num_tasks=num_tasks, window_ms=10.0)[:, -1]
     starts = cycles[num_tasks - 1 :] - cycles[: len(cycles) - num_tasks + 1]
@@ -440,3 +440,31 @@ def test_plain_python_draws_the_same(write: Write) -> None:
     ]
     assert found[0] == found[1]
     assert found[0].count("[") > 40
+
+
+def test_the_unit_is_told_by_all_names_together(tmp_path: Path) -> None:
+    """Names of both formats say two things: refused, as a line that says nothing is."""
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"timestamp": 1, "chat_id": 3, "turn": 1, "hash_ids": [1]}\n')
+    with pytest.raises(ConfigError, match="line 1: nothing tells whether timestamp is in ms"):
+        read_trace(path)
+
+
+def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"arrival_ms": 1, "arrival_ms": 2}\n')
+    with pytest.raises(ConfigError, match="line 1: gives 'arrival_ms' twice"):
+        read_trace(path)
+    path.write_text(f'{{"arrival_ms": {"9" * 5000}}}\n')
+    with pytest.raises(ConfigError, match="line 1: a number or a nesting beyond all measure"):
+        read_trace(path)
+
+
+def test_what_is_passed_over_is_named_in_one_short_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    more = [f"c{number}" for number in range(100)]
+    path.write_text(f'arrival_ms,"a\nb",{"x" * 500},{",".join(more)}\n1{",2" * 102}\n')
+    (note,) = trace_notes(path)
+    assert "\n" not in note
+    assert "passed over: 'a\\nb', …, c0" in note
+    assert note.endswith(" and 62 more")

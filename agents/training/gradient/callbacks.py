@@ -80,7 +80,7 @@ class Keeper(BaseCallback):
         self._validated_at = self.num_timesteps
         folder, scorer = self._folder, getattr(self.model.policy, "scorer", None)
         policy = (
-            SB3Policy("candidate", self.model, {"mechanisms": TRAINED_MECHANISMS})
+            SB3Policy("candidate", self.model.policy, {"mechanisms": TRAINED_MECHANISMS})
             if scorer is None
             else LearnedPolicy("candidate", scorer.weights, {"mechanisms": TRAINED_MECHANISMS})
         )

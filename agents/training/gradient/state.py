@@ -106,7 +106,12 @@ def _restored(settings: TrainSettings, env: VecEnv, state: dict[str, Any]) -> Ba
     monitor.episode_returns = state["episodes"]["returns"]
     monitor.episode_lengths = state["episodes"]["lengths"]
     model: BaseAlgorithm = settings.algorithm.load("model").load(
-        io.BytesIO(state["model"]), env=env, device=settings.device, force_reset=False
+        io.BytesIO(state["model"]),
+        env=env,
+        device=settings.device,
+        force_reset=False,
+        # An older version bounded its columns otherwise.
+        custom_objects={"observation_space": env.observation_space},
     )
     if isinstance(model, OffPolicyAlgorithm):
         model.replay_buffer = pickle.loads(state["replay"])

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from prema_gym.cli.naming import make_policies
-from prema_gym.cli.options import FormatOption, ScenarioOption, read_scenario, read_workloads
+from prema_gym.cli.options import (
+    FormatOption,
+    OnHardwareOption,
+    ScenarioOption,
+    SetOption,
+    read_kinds,
+    read_scenario,
+    read_workloads,
+)
 from prema_gym.cli.printing import Format, console, print_result, progress
+from prema_gym.cli.streams import refuse_for_streams, show_streams, stream_settings
 from prema_gym.errors import ConfigError
 from prema_gym.files import check_folder, write_files
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prema_gym.evaluation.results import Evaluation
+    from prema_gym.workloads import Scenario
 
 # What is compared unless told otherwise: the paper's set, in the order of its argument, the floor
 # under every comparison, and the learned scheduler that ships.
@@ -20,6 +35,9 @@ DEFAULT_POLICIES = (
     "np-fcfs,np-hpf,np-sjf,np-token,np-prema,static-rrb,static-hpf,static-sjf,static-token,"
     "static-prema,dynamic-sjf,dynamic-prema,kill-sjf,kill-prema,random,learned"
 )
+
+MANY_QUANTA = 100_000
+"""Quanta of a workload above which a comparison takes minutes, of which the user is told."""
 
 Policies = Annotated[
     str,
@@ -31,7 +49,10 @@ Policies = Annotated[
 ]
 Workloads = Annotated[
     int | None,
-    typer.Option(help="Workloads to draw and play (the paper: 25).", show_default="200"),
+    typer.Option(
+        help="Workloads to draw and play (the paper: 25); of a scenario with long runs: runs.",
+        show_default="200; 2 runs",
+    ),
 ]
 Seed = Annotated[
     int,
@@ -81,12 +102,22 @@ MaxDecisions = Annotated[
 Bounds = Annotated[
     bool, typer.Option("--bounds", help="Add the clairvoyant optimum, and each one's regret.")
 ]
+By = Annotated[
+    str,
+    typer.Option(
+        help="Also a table for each of these, separated by commas: network, priority, and stream "
+        "for long runs.",
+        show_default="stream for long runs",
+    ),
+]
 Threads = Annotated[int | None, typer.Option(help="Default: one a core.")]
 
 
 def evaluate(
     policies: Policies = DEFAULT_POLICIES,
     scenario: ScenarioOption = "paper",
+    hardware: OnHardwareOption = None,
+    set: SetOption = None,
     workloads: Workloads = None,
     seed: Seed = 0,
     workload: Given = None,
@@ -101,19 +132,29 @@ def evaluate(
     sticky_drain: StickyDrain = False,
     max_decisions: MaxDecisions = None,
     bounds: Bounds = False,
+    by: By = "",
     threads: Threads = None,
 ) -> None:
     """Play policies on the same workloads; print metrics with intervals, and ratios."""
     from prema_gym.evaluation.compare import evaluate as run
-    from prema_gym.simulator import SchedulerOptions
-    from prema_gym.views import comparison, records, tables
+    from prema_gym.simulator import SchedulerOptions, one_estimate
 
     if per_workload and format is Format.table and output is None:
         raise ConfigError("--per-workload shows nothing in a table: add --format or --output DIR")
     if output is not None:
         check_folder(output)
     chosen = make_policies(policies, relative_to)
-    drawn_from = read_scenario(scenario)
+    drawn_from = read_scenario(scenario, set, hardware=hardware)
+    shown = one_estimate(estimate, oracle)
+    options_given = SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain)
+    if drawn_from.is_stream:
+        refuse_for_streams({"--workload": workload, "--per-workload": per_workload})
+        refuse_for_streams({"--max-decisions": max_decisions, "--bounds": bounds})
+        long = stream_settings(workloads, seed, estimate=shown, slots=slots, options=options_given)
+        show_streams(drawn_from, chosen, long, by, format, output, threads)
+        return
+    _warn_of_minutes(drawn_from)
+    kinds = read_kinds(by, ("network", "priority"))
     with progress() as progress_bar:
         result = run(
             drawn_from,
@@ -122,19 +163,25 @@ def evaluate(
             seed=seed,
             workload=read_workloads(workload, drawn_from),
             relative_to=relative_to,
-            estimate=estimate,
-            oracle=oracle,
+            estimate=shown,
             slots=slots,
-            options=SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain),
+            options=options_given,
             per_workload=per_workload,
             max_decisions=max_decisions,
             bounds=bounds,
             threads=threads,
             progress=progress_bar,
         )
+    _show(result, format, kinds, output)
+
+
+def _show(result: Evaluation, format: Format, kinds: Sequence[str], output: Path | None) -> None:
+    """Print a comparison with its notes, and write its files."""
+    from prema_gym.views import comparison, records, tables
+
     print_result(
         format,
-        tables=lambda: tables.evaluation_tables(result, width=console().width),
+        tables=lambda: tables.evaluation_tables(result, width=console().width, by=kinds),
         data=result.to_dict,
         rows=lambda: records.per_workload_records(result) or records.evaluation_records(result),
     )
@@ -143,3 +190,17 @@ def evaluate(
     if output is not None:
         for path in write_files(output, records.evaluation_files(result)):
             print(f"wrote {path}", file=sys.stderr)
+
+
+def _warn_of_minutes(scenario: Scenario) -> None:
+    """Say so before a comparison that takes minutes because its tasks take so many quanta."""
+    from prema_gym.workloads import compile_scenario
+    from prema_gym.workloads.accuracy import expected_quanta
+
+    quanta = expected_quanta(compile_scenario(scenario))
+    if quanta > MANY_QUANTA:
+        print(
+            f"a workload takes about {quanta:.0f} quanta: expect minutes for each policy, or give "
+            "the scenario a longer quantum_ms",
+            file=sys.stderr,
+        )

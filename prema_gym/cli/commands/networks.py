@@ -12,7 +12,7 @@ from prema_gym.cli.options import FormatOption, HardwareOption, print_notes, rea
 from prema_gym.cli.printing import Format, console, print_rows
 from prema_gym.errors import PremaError
 
-FULL_WIDTH = 110
+FULL_WIDTH = 132
 """Columns of a terminal that shows every column of the listing."""
 
 Network = Annotated[
@@ -48,11 +48,13 @@ def networks(
     """List networks: layers, MACs, weights, isolated and estimated times at batch 1, 4, 16."""
     from prema_gym.views.listings import network_rows
 
-    names = [_as_read(name, dim or (), lenient) for name in network or ()]
-    found = [name for name in names if _is_read(name)]
+    names = list(network or ())
+    found = [read for name in names if (read := _read(name, dim or (), lenient))]
     if found or not names:
         estimates = tuple(f"est b{batch}" for batch in (1, 4, 16))
-        too_wide = () if console().width >= FULL_WIDTH else ("layers", "lengths", *estimates)
+        errors = tuple(f"err% b{batch}" for batch in (4, 16))  # that at batch 1 stays
+        wide = console().width >= FULL_WIDTH
+        too_wide = () if wide else ("layers", "lengths", *estimates, *errors)
         rows = network_rows(read_hardware(hardware), found)
         print_rows(rows, format, leave_out=("source", *too_wide))
         print_notes(found)
@@ -72,13 +74,14 @@ def _as_read(name: str, dims: Sequence[str], lenient: bool) -> str:
     return join_name(path, for_all.joined(own))
 
 
-def _is_read(name: str) -> bool:
-    """Whether there is such a network; if not, a line says why, and the others are still shown."""
+def _read(name: str, dims: Sequence[str], lenient: bool) -> str:
+    """The name under which a network is found, empty if there is none: a line says why."""
     from prema_gym.networks import get
 
     try:
+        name = _as_read(name, dims, lenient)
         get(name)
     except PremaError as error:
         print("prema-gym: " + " ".join(str(error).split()), file=sys.stderr)
-        return False
-    return True
+        return ""
+    return name

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from prema_gym.cli.options import FormatOption, ScenarioOption, read_scenario
-from prema_gym.cli.printing import Format, print_result, progress
+from prema_gym.cli.options import FormatOption, OnHardwareOption, ScenarioOption, read_scenario
+from prema_gym.cli.printing import Format, console, print_result, progress
 
 Only = Annotated[
     str | None, typer.Option(help="Names of claims, separated by commas; default: all.")
@@ -20,6 +20,7 @@ Seed = Annotated[int, typer.Option(help="Workload i is drawn from seed + i.")]
 def reproduce(
     only: Only = None,
     scenario: ScenarioOption = "paper",
+    hardware: OnHardwareOption = None,
     workloads: Workloads = 200,
     seed: Seed = 0,
     format: FormatOption = Format.table,
@@ -29,12 +30,13 @@ def reproduce(
     from prema_gym.evaluation.claims import reproduce as run
     from prema_gym.views import records, tables
 
-    drawn_from = read_scenario(scenario)
+    drawn_from = read_scenario(scenario, hardware=hardware)
     with progress() as progress_bar:
         result = run(
             baselines.make,
             scenario=drawn_from,
             scenario_argument=scenario,
+            hardware_argument=hardware,
             only=None if only is None else only.split(","),
             workloads=workloads,
             seed=seed,
@@ -42,7 +44,7 @@ def reproduce(
         )
     print_result(
         format,
-        tables=lambda: tables.reproduction_tables(result),
+        tables=lambda: tables.reproduction_tables(result, width=console().width),
         data=result.to_dict,
         rows=lambda: records.reproduction_records(result),
     )

@@ -1,13 +1,34 @@
-"""`prema-gym scenarios`: which scenarios have a name?"""
+"""`prema-gym scenarios`: which scenarios have a name, and what does one of a file ask for?"""
 
 from __future__ import annotations
 
-from prema_gym.cli.options import FormatOption
+from typing import Annotated
+
+import typer
+
+from prema_gym.cli.options import FormatOption, SetOption, read_scenario
 from prema_gym.cli.printing import Format, print_rows
 
 
-def scenarios(format: FormatOption = Format.table) -> None:
-    """List the registered scenarios."""
-    from prema_gym.views.listings import scenario_rows
+def scenarios(
+    scenario: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Names or FILE.toml; none means all that have a name.", show_default=False
+        ),
+    ] = None,
+    set: SetOption = None,
+    format: FormatOption = Format.table,
+) -> None:
+    """List scenarios: what is drawn, how often it comes, and how loaded the NPU is."""
+    from prema_gym.views.listings import scenario_rows, stream_rows
+    from prema_gym.workloads import scenarios as registered
 
-    print_rows(scenario_rows(), format)
+    names = scenario or registered.names()
+    chosen = [read_scenario(name, set) for name in names]
+    known = registered.names()
+    purposes = [registered.summary(name) if name in known else "" for name in names]
+    print_rows(scenario_rows(zip(chosen, purposes, strict=True)), format)
+    if scenario and format is Format.table:
+        for one in chosen:
+            print_rows(stream_rows(one), format)

@@ -26,14 +26,14 @@ class Reading:
 
     Attributes:
         lenient: Whether a part of its work may be lost.
-        dims: Sizes of open axes, by name.
+        dims: Sizes of open axes, by name; 0 for one that holds nothing.
 
     Raises:
-        ConfigError: A size is not a positive integer.
+        ConfigError: A size is not a whole number of at least 0.
     """
 
     lenient: Annotated[bool, truth()] = False
-    dims: Annotated[Mapping[str, int], table_of(whole())] = field(default_factory=dict)
+    dims: Annotated[Mapping[str, int], table_of(whole(0))] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -8,12 +8,15 @@ class UniqueNames:
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
+        self._last: dict[str, int] = {}
 
     def give(self, wanted: str) -> str:
         """``wanted``, or the first of its numbered forms that is free."""
-        name, number = wanted, 1
+        number = self._last.get(wanted, 1)  # all below are taken, too
+        name = wanted if number == 1 else f"{wanted}#{number}"
         while name in self._taken:
             number += 1
             name = f"{wanted}#{number}"
         self._taken.add(name)
+        self._last[wanted] = number
         return name

@@ -26,12 +26,17 @@ from pathlib import Path
 from prema_gym.errors import ConfigError, located
 from prema_gym.networks.convolution import Conv2d
 from prema_gym.networks.importers.naming import UniqueNames
-from prema_gym.networks.importers.scalesim_header import ALLOWED, Header, Line, read_header
+from prema_gym.networks.importers.scalesim_header import (
+    ALLOWED,
+    DEPTHWISE,
+    Header,
+    Line,
+    read_header,
+)
 from prema_gym.networks.layers import Layer, Linear
 from prema_gym.networks.network import Phase
 from prema_gym.networks.tensor import Tensor
 
-_FIELD = "#dw"
 _WORD = re.compile(r"(?<![a-z0-9])dw(?![a-z])", re.IGNORECASE)
 # SCALE-Sim's mark, which it finds in ADPool too.
 _PER_CHANNEL = re.compile(r"(?<![A-Z])DP(?![A-Za-z])")
@@ -39,6 +44,7 @@ _PER_CHANNEL = re.compile(r"(?<![A-Z])DP(?![A-Za-z])")
 _SIZE = re.compile(r"0*[1-9][0-9]{0,8}")
 _RATIO = re.compile(r"[0-9]+:[0-9]+")
 _MOST_REPEATS = 10_000
+_MOST_LAYERS = 100_000
 _MOST_LISTED = 5
 
 Pair = tuple[int, int]
@@ -100,13 +106,14 @@ def read(path: str, *, lenient: bool = False) -> tuple[tuple[Phase, ...], list[s
 
     Args:
         path: The file.
-        lenient: Skip rows that are wrong, and list them.
+        lenient: Skip rows that are wrong, and list them; pass over columns that may say more.
 
     Raises:
         ConfigError: The file cannot be read, has no known header or no layer, or a row has a value
             that is not allowed; the message names the file and the line.
     """
-    lines = _lines(path)
+    wrong: list[str] = []
+    lines = _lines(path, wrong if lenient else None)
     if not lines:
         raise ConfigError(f"{path}: is empty; {ALLOWED}")
     with located(lines[0].where):
@@ -116,17 +123,20 @@ def read(path: str, *, lenient: bool = False) -> tuple[tuple[Phase, ...], list[s
     names = UniqueNames()
     rows: list[_Row] = []
     layers: list[Layer] = []
-    wrong: list[str] = []
     for line in given:
         try:
             with located(line.where):
                 row = _row(line, header)
+                if not lenient:
+                    header.check_ignored(line)
                 layers += [_layer(row, names.give(row.name)) for _ in range(row.repeat)]
                 rows.append(row)
         except ConfigError as error:
             if not lenient:
                 raise
             wrong.append(str(error).removeprefix(f"{path}, "))
+        if len(layers) > _MOST_LAYERS:
+            raise ConfigError(f"{line.where}: a table may hold {_MOST_LAYERS} layers at most")
     if not rows:
         why = f" that can be read ({'; '.join(wrong)})" if wrong else ""
         raise ConfigError(f"{path}: has a header but no layer below it{why}")
@@ -134,8 +144,8 @@ def read(path: str, *, lenient: bool = False) -> tuple[tuple[Phase, ...], list[s
     return (Phase(tuple(layers)),), [*skipped, *_notes(header, rows, titles)]
 
 
-def _lines(path: str) -> list[Line]:
-    """The lines that hold anything, split into fields."""
+def _lines(path: str, wrong: list[str] | None) -> list[Line]:
+    """The lines that hold anything, split into fields; those that cannot be are put to wrong."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")  # leaves a byte order mark out
     except OSError as error:
@@ -143,10 +153,16 @@ def _lines(path: str) -> list[Line]:
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path!r} is not UTF-8 text") from error
     separator = "," if "," in text else "\t"
-    lines = []
+    lines: list[Line] = []
     for number, line in enumerate(text.split("\n"), start=1):
         where = f"{path}, line {number}"
-        fields = _fields(line.strip("\r"), separator, where)
+        try:
+            fields = _fields(line.strip("\r"), separator, where)
+        except ConfigError as error:
+            if wrong is None or not lines:
+                raise
+            wrong.append(str(error).removeprefix(f"{path}, "))
+            continue
         while fields and not fields[-1]:
             fields.pop()
         if fields:
@@ -160,9 +176,15 @@ def _fields(line: str, separator: str, where: str) -> list[str]:
         raise ConfigError(f"{where}: a quote is not closed in {line!r}")
     rows = csv.reader([line], delimiter=separator, skipinitialspace=True)
     try:
-        return [field.strip().strip('"').strip() for field in next(rows, [])]
+        return [_unquoted(field.strip().strip('"').strip()) for field in next(rows, [])]
     except csv.Error as error:
         raise ConfigError(f"{where}: {error}") from error
+
+
+def _unquoted(field: str) -> str:
+    """A field without the single quotes that some writers put around each."""
+    quoted = len(field) > 1 and field[0] == field[-1] == "'"
+    return field[1:-1].strip() if quoted else field
 
 
 def _row(line: Line, header: Header) -> _Row:
@@ -175,14 +197,14 @@ def _row(line: Line, header: Header) -> _Row:
     )
     further = {at: line.field(at) for at in range(1 + len(sizes), len(line.fields))}
     for at, value in further.items():
-        if at >= header.width and value and value.lower() != _FIELD:
+        if at >= header.width and value and value.lower() != DEPTHWISE:
             raise ConfigError(
                 f"{value!r} stands beyond the {header.width} columns that the "
                 "header names: is it the header of another kind of table?"
             )
     _check_batch(line, header.column("batch"))
     _check_sparsity(line, header.column("sparsity"))
-    marked = _FIELD in map(str.lower, further.values())
+    marked = DEPTHWISE in map(str.lower, further.values())
     is_depthwise = marked or bool(_WORD.search(name) or _PER_CHANNEL.search(name))
     return _Row(
         line=line,
@@ -199,6 +221,9 @@ def _row(line: Line, header: Header) -> _Row:
 
 def _pair(line: Line, header: Header, name: str, missing: int = 1) -> Pair:
     """What further columns say of both directions."""
+    columns = [header.column(name, axis) for axis in ("height", "width")]
+    if None not in columns and len({line.field(column) == "" for column in columns}) > 1:
+        raise ConfigError(f"{name} must be given for both directions, or for none")
     height, width = (
         _further(line, header, name, axis=axis, missing=missing) for axis in ("height", "width")
     )
@@ -216,7 +241,7 @@ def _further(
 ) -> int:
     """What a further column says; ``missing``, and the least allowed, where it says nothing."""
     text = line.field(header.column(name, axis)) or str(missing)
-    if text.lower() == _FIELD:
+    if text.lower() == DEPTHWISE:
         return missing
     if text.strip("0") == "" and missing == 0:
         return 0
@@ -303,8 +328,8 @@ def _notes(header: Header, rows: Sequence[_Row], titles: Sequence[Line]) -> list
     notes = []
     if titles:
         notes.append(f"{_count(len(titles), 'row')} with a name only skipped ({_places(titles)})")
-    if header.ignored:
-        notes.append(f"columns ignored: {', '.join(header.ignored)}")
+    if ignored := list(filter(None, header.ignored.values())):
+        notes.append(f"columns ignored: {', '.join(ignored)}")
     sparse = sum(_is_sparse(row.line.field(column)) for row in rows) if column else 0
     if sparse:
         notes.append(f"Sparsity ignored: {_count(sparse, 'layer')} taken as dense")

@@ -1,12 +1,14 @@
 """What do the columns of a SCALE-Sim table mean? Its first line tells, by position and by heading.
 
 Sizes are read by position, as SCALE-Sim does. A further column is read if its heading is one that
-we know (:data:`FURTHER`), refused if the heading says that it changes the work in another way, and
-else passed over and named.
+we know (:data:`FURTHER`), and refused if the heading says that it changes the work in another way.
+Any other is passed over and named, if its heading says that it follows from the sizes
+(:data:`_FOLLOWS`) or its values change nothing; else only a lenient reader passes it over.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from prema_gym.errors import ConfigError
@@ -36,10 +38,22 @@ FURTHER = {
 }
 """How the heading of a further column begins → what the column holds."""
 
+DEPTHWISE = "#dw"
+"""A field of a row, in whatever further column, that marks it as depthwise."""
+
 _OF_AXES = ("stride", "dilation", "padding")  # one column for both directions, or one for each
 _OF_PRODUCTS = ("repeat", "batch", "sparsity")
 # A heading with one of these in it says that the column changes the work.
 _CHANGES = (*FURTHER, "transpos", "depthwise", "multiplier", "upsampl", "deconv")
+# A heading with one of these in it, or one of the short ones, says what follows from the sizes, or
+# what others made of them.
+_FOLLOWS = (
+    *("ofmap", "output", "mac", "flop", "param", "memory", "byte", "bit", "precision", "cycle"),
+    *("latency", "util", "energy", "power", "index", "comment", "note", "descri", "label"),
+)
+_FOLLOWS_ALONE = ("eh", "ew", "e2", "id", "no", "ops", "size", "time", "timems", "timeus")
+_NUMBER = re.compile(r"[-+]?[0-9]*[.]?[0-9]+")
+_OTHER_KIND = re.compile(r"depth|dw|transpos|deconv|pool|group", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -69,13 +83,13 @@ class Header:
         sizes: The sizes that follow a layer's name.
         further: Position of each further column that is read; of those for one direction,
             ``stride height`` and ``stride width``.
-        ignored: Headings of those that are passed over.
+        ignored: Position → heading of those that are passed over.
         width: Number of columns.
     """
 
     sizes: tuple[str, ...]
     further: dict[str, int]
-    ignored: tuple[str, ...]
+    ignored: dict[int, str]
     width: int
 
     @property
@@ -86,6 +100,25 @@ class Header:
     def column(self, name: str, axis: str = "") -> int | None:
         """Position of a further column, that of one direction if there is one."""
         return self.further.get(f"{name} {axis}", self.further.get(name))
+
+    def check_ignored(self, line: Line) -> None:
+        """Refuse a value of a column that is passed over, if it may change the work of its layer.
+
+        Raises:
+            ConfigError: It is a number other than 0 and 1, or names another kind of layer, and the
+                heading does not say that it follows from the sizes.
+        """
+        for at, heading in self.ignored.items():
+            value, word = line.field(at), _letters(heading)
+            is_number = _NUMBER.fullmatch(value) and float(value) not in (0, 1)
+            if value.lower() == DEPTHWISE or not (is_number or _OTHER_KIND.search(value)):
+                continue
+            if word not in _FOLLOWS_ALONE and not any(part in word for part in _FOLLOWS):
+                raise ConfigError(
+                    f"column {heading or at + 1!r} may change the work of a layer, got {value!r}, "
+                    "and is not read here; --lenient, or ?lenient behind the file's name, passes "
+                    "it over"
+                )
 
 
 ALLOWED = (
@@ -107,7 +140,8 @@ def read_header(line: Line) -> Header:
         sizes = CONVOLUTION
     else:
         raise ConfigError(f"{ALLOWED}, got {', '.join(line.fields)!r}")
-    further, ignored = {}, []
+    further: dict[str, int] = {}
+    ignored: dict[int, str] = {}
     for at in range(1 + len(sizes), len(headings)):
         name = _meaning(headings[at], sizes)
         if name in further:
@@ -120,11 +154,11 @@ def read_header(line: Line) -> Header:
                 f"read are {', '.join(dict.fromkeys(FURTHER.values()))} of convolutions and "
                 f"{', '.join(_OF_PRODUCTS)} of products"
             )
-        elif headings[at]:
-            ignored.append(line.fields[at])
+        else:
+            ignored[at] = line.fields[at]
     if sizes == CONVOLUTION:
         _first_stride(headings[len(sizes)], len(sizes), further)
-    return Header(sizes, further, tuple(ignored), len(line.fields))
+    return Header(sizes, further, ignored, len(line.fields))
 
 
 def _first_stride(heading: str, at: int, further: dict[str, int]) -> None:

@@ -5,19 +5,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gymnasium.wrappers import FlattenObservation
 
 pytest.importorskip("stable_baselines3")
 
-from sb3_contrib import MaskablePPO
+from sb3_contrib import ARS, QRDQN, MaskablePPO, RecurrentPPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.vec_env import VecNormalize
 
 from prema_gym import agents
 from prema_gym.agents.policies.learned import LearnedPolicy
 from prema_gym.agents.policies.sb3_model import SB3Policy
 from prema_gym.agents.training.gradient.policies import MaskableSlotPolicy, SlotPolicy, SlotQPolicy
+from prema_gym.envs import PremaNPUEnv
 from prema_gym.envs.sb3 import make_sb3_env
 from prema_gym.errors import ConfigError
+from prema_gym.evaluation.compare import evaluate
 from prema_gym.simulator import observation as col
 from prema_gym.workloads.catalog import Catalog
 from tests.agents.conftest import TINY, tables
@@ -57,7 +61,7 @@ def test_an_mlp_is_masked_whatever_algorithm_made_it(
     kind(policy, env, seed=0, device="cpu").save(tmp_path / "model.zip")
     loaded = agents.load(tmp_path / "model.zip")
     assert isinstance(loaded, SB3Policy)
-    assert type(loaded.model) is kind
+    assert isinstance(loaded.policy, kind.policy_aliases["MlpPolicy"])  # type: ignore[attr-defined]
     for observation, mask in tables(tiny, count=16, steps=10):
         actions, _ = loaded.predict(observation, action_masks=mask)
         assert mask[np.arange(len(actions)), actions].all()
@@ -127,3 +131,90 @@ def test_damaged_missing_and_foreign_files_give_one_line(tmp_path: Path) -> None
     with pytest.raises(ConfigError, match=r"junk\.zip is damaged or not a model") as caught:
         agents.load(tmp_path / "junk.zip")
     assert "\n" not in str(caught.value)
+
+
+def test_a_policy_with_a_memory_is_played_with_it(tiny: Catalog, tmp_path: Path) -> None:
+    env = make_sb3_env(2, scenario=TINY, slots=6, seed=0)
+    model = RecurrentPPO("MlpLstmPolicy", env, n_steps=8, seed=0, device="cpu")
+    model.save(tmp_path / "model.zip")
+    loaded = agents.load(tmp_path / "model.zip")
+    state = own = None
+    starts = np.ones(16, bool)
+    seen = 0
+    for observation, mask in tables(tiny, count=16, steps=12):
+        if len(observation) < 16:  # some have ended, and a memory belongs to its row
+            break
+        actions, state = loaded.predict(
+            observation, state=state, episode_start=starts, action_masks=mask
+        )
+        expected, own = model.predict(
+            observation, state=own, episode_start=starts, deterministic=True
+        )
+        legal = mask[np.arange(16), expected]
+        assert np.array_equal(actions[legal], expected[legal])
+        seen += int(legal.sum())
+        np.testing.assert_array_equal(state, own)
+        starts[:] = False
+    assert seen > 20
+    found = evaluate(TINY, {"recurrent": loaded}, workloads=30, relative_to="recurrent", slots=6)
+    assert found.policies["recurrent"].metrics["unfinished"].mean == 0
+
+
+def test_a_qr_dqn_is_played_and_another_model_is_named(tiny: Catalog, tmp_path: Path) -> None:
+    env = make_sb3_env(2, scenario=TINY, slots=6, seed=0)
+    model = QRDQN("MlpPolicy", env, seed=0, device="cpu")
+    model.save(tmp_path / "model.zip")
+    loaded = agents.load(tmp_path / "model.zip")
+    for observation, mask in tables(tiny, count=8, steps=5):
+        actions, _ = loaded.predict(observation, action_masks=np.ones_like(mask))
+        assert np.array_equal(actions, model.predict(observation, deterministic=True)[0])
+    ARS("LinearPolicy", FlattenObservation(PremaNPUEnv(scenario=TINY, slots=6))).save(
+        tmp_path / "ars.zip"
+    )
+    with pytest.raises(ConfigError, match="a ARSLinearPolicy; models can be played of Rec"):
+        agents.load(tmp_path / "ars.zip")
+
+
+def test_tables_are_normalised_as_in_training_or_the_model_is_refused(
+    tiny: Catalog, tmp_path: Path
+) -> None:
+    env = VecNormalize(make_sb3_env(2, scenario=TINY, slots=6, seed=0))
+    model = PPO("MlpPolicy", env, n_steps=32, batch_size=16, seed=0, device="cpu")
+    model.learn(64)
+    file = tmp_path / "rl_model_64_steps.zip"
+    model.save(file)
+    with pytest.raises(
+        ConfigError, match=r"normalised tables \(VecNormalize\): put its statistics"
+    ):
+        agents.load(file)
+    for name in (
+        "vecnormalize.pkl",
+        "vec_normalize.pkl",
+        "rl_model_64_steps_vecnormalize.pkl",
+        "rl_model_vecnormalize_64_steps.pkl",
+    ):
+        env.save(str(tmp_path / name))
+        loaded = agents.load(file)
+        (tmp_path / name).unlink()
+        for observation, mask in tables(tiny, count=8, steps=5):
+            actions, _ = loaded.predict(observation, action_masks=np.ones_like(mask))
+            expected, _ = model.predict(env.normalize_obs(observation), deterministic=True)
+            assert np.array_equal(actions, expected)
+    (tmp_path / "vecnormalize.pkl").write_bytes(b"junk")
+    with pytest.raises(ConfigError, match=r"vecnormalize\.pkl is damaged"):
+        agents.load(file)
+
+
+def test_one_model_under_two_names_gives_what_it_gives_alone(tmp_path: Path) -> None:
+    env = make_sb3_env(2, scenario=TINY, slots=6, seed=0)
+    PPO("MlpPolicy", env, seed=0, device="cpu").save(tmp_path / "model.zip")
+    loaded = agents.load(tmp_path / "model.zip")
+    assert isinstance(loaded, SB3Policy)
+    assert not getattr(loaded, "concurrent", False), "torch keeps what it computes in the layers"
+    names = {"one": loaded, "two": loaded}
+    runs = [
+        evaluate(TINY, names, workloads=1100, relative_to="one", slots=6, threads=threads)
+        for threads in (1, 4)
+    ]
+    found = {str(run.policies[name].metrics) for run in runs for name in names}
+    assert len(found) == 1

@@ -7,10 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from prema_gym.agents.policies.learned import LearnedPolicy
-from prema_gym.agents.scorer.features import FEATURES, NUM_FEATURES
 from prema_gym.agents.scorer.shape import ScorerShape, Weights, shape_of
 from prema_gym.errors import ConfigError
 from prema_gym.simulator import observation as col
+from prema_gym.simulator.features import FEATURES, NUM_FEATURES
 from prema_gym.workloads.catalog import Catalog
 from tests.agents.conftest import random_policy, tables
 

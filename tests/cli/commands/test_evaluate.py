@@ -26,7 +26,7 @@ def test_evaluate_json_has_the_documented_keys(capsys: pytest.CaptureFixture[str
     assert "numpy" in report["versions"]
     prema = report["policies"]["dynamic-prema"]
     for metric in ("antt", "stp", "fairness", "sla_violation", "p95_ntt_high"):
-        assert set(prema[metric]) == {"mean", "ci95", "ratio", "ratio_ci95"}
+        assert set(prema[metric]) == {"mean", "ci95", "ratio", "ratio_ci95", "mark"}
         assert prema[metric]["ratio"] > 1, "PREMA is better, and above 1 is better for all"
         assert report["policies"]["np-fcfs"][metric]["ratio"] == pytest.approx(1.0)
     assert set(prema["sla_curve"]) == {str(n) for n in range(2, 21)}
@@ -46,6 +46,16 @@ def test_table_names_every_policy(capsys: pytest.CaptureFixture[str]) -> None:
     assert "np-fcfs" in out
     assert "dynamic-prema" in out
     assert err == "", "no progress bar in a pipe"
+
+
+def test_a_comparison_of_minutes_is_announced(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    brief = tmp_path / "brief.toml"
+    brief.write_text('networks = ["alexnet"]\nnum_tasks = 3\nquantum_ms = 5e-5\n')
+    arguments = ("--scenario", str(brief), "--workloads", "1", "--max-decisions", "10")
+    _, _, err = run(capsys, "evaluate", "--policies", "np-fcfs", *arguments)
+    assert "quanta: expect minutes for each policy" in err
 
 
 def test_decision_limit_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -98,3 +98,87 @@ def test_a_bad_network_file_is_one_line(
         status, out, err = run(capsys, "networks", name)
         assert (status, out, err.count("\n")) == (2, "", 1)
         assert needle in err
+
+
+def test_a_file_that_cannot_be_read_does_not_hide_the_others(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("good.csv").write_text("Layer,M,N,K\na,4,5,6\n")
+    Path("bad.csv").write_text("Layer,M,N,K\na,4,5\n")
+    Path("dir.csv").mkdir()
+    bad = ("bad.csv", "dir.csv", "none.csv", "good.csv?what", "good.csv?t=3", "resnet-5")
+    status, out, err = run(capsys, "networks", "good.csv", *bad, "--format", "json")
+    assert status == 2
+    assert [row["network"] for row in json.loads(out)] == ["good.csv"]
+    assert err.count("\n") == len(bad)
+    assert "known" not in err.splitlines()[-1] or str(tmp_path) not in err.splitlines()[-1]
+
+
+def test_machines_are_listed_and_printed_as_files(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _, out, _ = run(capsys, "hardware", "--format", "json")
+    listed = {row["machine"]: row for row in json.loads(out)}
+    assert listed["prema"]["array"] == "128×128"
+    assert all(row["source"] and row["ours"] for row in listed.values())
+    _, out, _ = run(capsys, "hardware", "edge-32")
+    assert out.startswith("# edge-32")
+    file = tmp_path / "mine.toml"
+    file.write_text(out)
+    by_file = run(capsys, "networks", "resnet-50", "--hardware", str(file), "--format", "json")
+    by_name = run(capsys, "networks", "resnet-50", "--hardware", "edge-32", "--format", "json")
+    assert by_file == by_name
+    assert by_name != run(capsys, "networks", "resnet-50", "--format", "json")
+
+
+@pytest.mark.parametrize("columns", [80, 132])
+@pytest.mark.parametrize("command", ["networks", "hardware"])
+def test_listings_fit_a_terminal(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    columns: int,
+) -> None:
+    """One line a row: no name is folded."""
+    _, out, _ = run(capsys, command, "--format", "json")
+    rows = json.loads(out)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    _, out, _ = run(capsys, command)
+    assert len(out.splitlines()) == 1 + len(rows)
+    assert max(map(len, out.splitlines())) <= columns
+
+
+def test_a_profile_of_a_name_and_of_a_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _, out, err = run(capsys, "profile", "resnet-50", "--batch", "1,8", "--hardware", "tpu-v4i")
+    assert [line.split()[1] for line in out.splitlines()] == ["batch", "1", "8"]
+    assert "binds" in err
+    file = tmp_path / "sparse.csv"
+    file.write_text("Layer,M,N,K,Sparsity,\na,400,500,600,2:4,\nb,1,64,64,,\n")
+    _, out, err = run(capsys, "profile", str(file), "--layers", "--format", "json")
+    assert [(row["layer"], row["binds"]) for row in json.loads(out)] == [
+        ("a", "fill"),
+        ("b", "fill"),
+    ]
+    assert "taken as dense" in err  # what was ignored is said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("resnet-50", "--batch", "0"), "--batch must be whole numbers from 1"),
+        (("resnet-50", "--batch", "1,x"), "got '1,x'"),
+        (("resnet-50", "--batch", "1,4", "--layers"), "--layers shows one batch size"),
+        (("resnet50",), "did you mean 'resnet-50'"),
+        (("rnn-mt1", "--input-length", "0"), "input_length must be a whole number"),
+    ],
+)
+def test_a_bad_profile_is_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = run(capsys, "profile", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1

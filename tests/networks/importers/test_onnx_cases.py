@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import onnx
@@ -16,9 +17,13 @@ from tests.networks.executed import executed_macs, reference_run
 from tests.networks.importer_files import layers, node, write_graph
 from tests.networks.onnx_cases import CASES, Case, graph
 
-# Loops whose collected results ONNX's reference implementation stacks otherwise, groups that it
-# does not transpose, and what only ONNX Runtime executes.
-NOT_BY_REFERENCE = {"Loop in a loop, results stacked and multiplied", "ConvTranspose in groups"}
+# Loops whose collected results ONNX's reference implementation stacks otherwise or that it does not
+# leave without a step, groups that it does not transpose, and what only ONNX Runtime executes.
+NOT_BY_REFERENCE = {
+    "Loop in a loop, results stacked and multiplied",
+    "Loop in a loop, of as many steps as its number",
+    "ConvTranspose in groups",
+}
 
 
 def save(case: Case, folder: Path) -> Path:
@@ -118,7 +123,8 @@ def test_loops(
     assert note is None or note in imported.notes[-1]
 
 
-def test_what_grows_from_step_to_step_is_open(tmp_path: Path) -> None:
+def test_what_grows_from_step_to_step_is_written_out(tmp_path: Path) -> None:
+    """Twice as many rows in each step; 30 000 operators would be too many."""
     body = graph(
         [
             node("MatMul", "v w", "n"),
@@ -129,7 +135,13 @@ def test_what_grows_from_step_to_step_is_open(tmp_path: Path) -> None:
         ["go", "more"],
     )
     path = tmp_path / "g.onnx"
-    write_graph(path, loop("three", "-", body), {"x": (1, 4, 16)}, {"w": (16, 16)}, stored=STORED)
+    inputs, weights = {"x": (1, 4, 16)}, {"w": (16, 16)}
+    write_graph(path, loop("three", "-", body), inputs, weights, stored=STORED)
+    network = read_network(path).network
+    assert network.macs() == (1 + 1 + 2 + 4) * 4 * 16 * 16
+    assert network.weights == 16 * 16
+    many = helper.make_tensor("many", TensorProto.INT64, [], [10_000])
+    write_graph(path, loop("many", "-", body), inputs, weights, stored=[many])
     with pytest.raises(ConfigError, match="its sizes are known only when it runs"):
         read_network(path)
 
@@ -221,3 +233,36 @@ def test_a_function_that_calls_itself_is_refused(tmp_path: Path) -> None:
     path.write_bytes(model.SerializeToString())
     with pytest.raises(ConfigError, match="function 'Block' calls itself"):
         read_network(path)
+
+
+@pytest.mark.parametrize(
+    ("one", "stored"),
+    [
+        (node("MatMul", "w x", "y"), (7, 6)),
+        (node("Gemm", "w x", "y"), (7, 6)),
+        (node("MatMul", "x w", "y"), (3, 5, 4)),
+        (node("Einsum", "e w", "y", equation="ebi,eio->ebo"), (4, 5, 9)),
+    ],
+    ids=["left operand", "left operand of Gemm", "a matrix for each item", "experts"],
+)
+def test_weights_count_wherever_they_stand(
+    one: onnx.NodeProto, stored: tuple[int, ...], tmp_path: Path
+) -> None:
+    """And once, though a second operator reads them."""
+    again = onnx.NodeProto()
+    again.CopyFrom(one)
+    again.output[0] = "z"
+    inputs = {"x": (6, 5), "e": (4, 6, 5)}
+    path = write_graph(tmp_path / "g.onnx", [one, again], inputs, {"w": stored})
+    assert read_network(path).network.weights == math.prod(stored)
+
+
+def test_a_loop_through_what_is_not_known_is_not_taken_to_keep_its_sizes(tmp_path: Path) -> None:
+    step = [node("MatMul", "v w", "m"), node("Op", "m", "n", domain="mine")]
+    body = graph([*step, node("Identity", "c", "go")], ["i", "c", "v"], ["go", "n"])
+    path = tmp_path / "g.onnx"
+    write_graph(path, loop("three", "-", body), {"x": (4, 16)}, {"w": (16, 16)}, stored=STORED)
+    with pytest.raises(ConfigError, match="perhaps behind what is not known here: mine::Op"):
+        read_network(path)
+    notes = read_network(path, lenient=True).notes
+    assert notes[-1].endswith("an unknown number of MACs in 2 MatMul (open shape)")

@@ -389,3 +389,52 @@ def test_any_text_is_read_or_refused_in_one_line(
     except ConfigError as error:
         message = str(error)
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("heading", "value"),
+    [
+        ("Heads", "4"),
+        ("Times", "3"),
+        ("Density", "0.5"),
+        ("Type", "depthwise"),
+        ("Kind", "max pool"),
+        ("", "3"),
+    ],
+)
+def test_columns_that_may_change_the_work_are_passed_over_by_a_lenient_reader_only(
+    tmp_path: Path, heading: str, value: str
+) -> None:
+    path = table(tmp_path, CONV + f"{heading},Note", f"c,8,8,3,3,4,5,1,{value},x")
+    with pytest.raises(ConfigError, match=r"line 2: column .* may change the work of a layer, got"):
+        read_network(path)
+    assert read_network(path, lenient=True).network.macs() == 6 * 6 * 5 * 4 * 9
+
+
+@pytest.mark.parametrize("heading", ["OFMAP Height", "Eh", "MACs", "Note", "Cycles"])
+def test_columns_that_follow_from_the_sizes_are_named(tmp_path: Path, heading: str) -> None:
+    path = table(tmp_path, CONV + f"{heading},Type", "c,8,8,3,3,4,5,1,6,conv", "d,8,8,3,3,4,5,1,,")
+    assert read_network(path).notes == (f"{path}: columns ignored: {heading}, Type",)
+
+
+def test_a_direction_without_a_value_is_refused(tmp_path: Path) -> None:
+    header = CONV.replace("Strides", "Stride H,Stride W")
+    assert "stride must be given for both directions" in failure(
+        tmp_path, header, "c,8,8,3,3,4,5,2,"
+    )
+
+
+def test_a_quote_that_is_not_closed_costs_a_lenient_reader_one_row(tmp_path: Path) -> None:
+    path = table(tmp_path, GEMM, "a,4,5,6", '"b,4,5,6', "'c',1,1,1")
+    with pytest.raises(ConfigError, match="line 3: a quote is not closed"):
+        read_network(path)
+    imported = read_network(path, lenient=True)
+    assert [layer.name for layer in layers(imported.network)] == ["a", "c"]
+    assert "1 row skipped: line 3: a quote is not closed" in imported.notes[0]
+
+
+def test_a_table_of_too_many_layers_is_refused_soon(tmp_path: Path) -> None:
+    rows = ["a,1,1,1,10000"] * 11
+    assert "line 12: a table may hold 100000 layers at most" in failure(
+        tmp_path, GEMM + "Repeat", *rows
+    )

@@ -89,7 +89,9 @@ def _pair(
     if not batch and any(stored):
         m, n = (m, n) if stored[1] else (n, m)
         return (Linear(name, Tensor((m, k)), out_features=n, bias=False),)
-    return (Product(name, rows=m, depth=k, columns=n, count=count),)
+    sides = zip((left, right), stored, strict=True)
+    weights = sum(equation.elements(set(axes)) for axes, is_stored in sides if is_stored)
+    return (Product(name, rows=m, depth=k, columns=n, count=count, stored=weights),)
 
 
 def _equation(graph: Graph, operator: Operator) -> _Equation:

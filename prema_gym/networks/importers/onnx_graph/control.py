@@ -2,20 +2,31 @@
 
 A branch whose condition is known is followed. Of one that only the network's run decides, the
 dearer branch is taken, and that is said. The body of a loop stands in the graph once, its operators
-marked with the number of steps. What enters or leaves is an operator of our own that costs nothing
-and is no constant.
+marked with the number of steps; or once for each step, if its tensors grow or a branch in it asks
+which step it is. What enters or leaves is an operator of our own that costs nothing and is no
+constant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prema_gym.networks.importers.onnx_graph.bodies import (
+    CHOSEN,
+    COUNTER,
+    ELEMENT,
+    GROWING,
+    STACK,
+    STATE,
+    Entry,
+    copied,
+    link,
+)
 from prema_gym.networks.importers.onnx_graph.model import Shape
 from prema_gym.networks.importers.onnx_graph.protos import (
-    PRIVATE,
     attribute_int,
     attribute_ints,
     forget,
@@ -25,16 +36,17 @@ from prema_gym.networks.importers.onnx_graph.protos import (
     subgraph,
     subgraphs,
 )
+from prema_gym.networks.importers.onnx_graph.unroll import (
+    is_decided_each_step,
+    steps_told,
+    unrolled,
+)
 
 if TYPE_CHECKING:
-    from onnx import GraphProto, NodeProto
-
-# What hands a tensor on: into a loop's body (the number of the step, what is carried on and keeps
-# its size or does not, a slice), and out of a branch or a loop.
-COUNTER, STATE, GROWING, ELEMENT = "Counter", "State", "Growing", "Element"
-CHOSEN, STACK = "Chosen", "Stack"
+    from onnx import GraphProto, ModelProto, NodeProto
 
 _KINDS = ("If", "Loop", "Scan")
+_MOST_UNROLLED = 4_000  # operators of a graph in which loops are written out
 _MOST_STEPS = 10**6  # an exporter's word for a loop that only its condition ends is 2⁶³ − 1
 
 Values = Mapping[str, "np.ndarray"]
@@ -49,11 +61,11 @@ def has_control(graph: GraphProto) -> bool:
     return any(_is_control(node) for node in graph.node)
 
 
-def enter(graph: GraphProto, values: Values, weigh: Weigh, *, force: bool) -> list[str] | None:
+def enter(model: ModelProto, values: Values, weigh: Weigh, *, force: bool) -> list[str] | None:
     """Put the operators of branches and loops into the graph that holds them, in place.
 
     Args:
-        graph: The graph.
+        model: The model of the graph.
         values: What is known of its short tensors.
         weigh: What operators cost.
         force: Enter the first one of which not enough is known, too.
@@ -61,16 +73,19 @@ def enter(graph: GraphProto, values: Values, weigh: Weigh, *, force: bool) -> li
     Returns:
         Notes; None if there was nothing to enter.
     """
+    graph = model.graph
     notes: list[str] = []
     nodes: list[NodeProto] = []
     entered = False
+    room = _MOST_UNROLLED - len(graph.node)
     for node in graph.node:
         found = None
         if _is_control(node):
-            found = _Entry(graph, node, values, weigh, force and not entered).open(notes)
+            found = _Entry(model, node, values, weigh, force and not entered, room).open(notes)
         nodes += [node] if found is None else found
         if found is not None:
             entered = True
+            room -= len(found)
             forget(graph, node.output)
     if not entered:
         return None
@@ -88,10 +103,17 @@ class _Entry:
     """One branch or loop on its way into the graph that holds it."""
 
     def __init__(
-        self, graph: GraphProto, node: NodeProto, values: Values, weigh: Weigh, force: bool
+        self,
+        model: ModelProto,
+        node: NodeProto,
+        values: Values,
+        weigh: Weigh,
+        force: bool,
+        room: int,
     ) -> None:
-        self.graph, self.node, self.values = graph, node, values
-        self.weigh, self.force = weigh, force
+        self.graph, self.node, self.values = model.graph, node, values
+        self.opsets = model.opset_import
+        self.weigh, self.force, self.room = weigh, force, room
         self.where = f"{node.op_type} {name_of(node)!r}"
 
     def open(self, notes: list[str]) -> list[NodeProto] | None:
@@ -117,13 +139,13 @@ class _Entry:
         return self._inside((then, other)[number], CHOSEN)
 
     def _weight(self, branch: GraphProto) -> int:
-        nodes, results = _copied(self.graph, branch, self._prefix, {})
+        nodes, results = copied(self.graph, branch, self._prefix, {})
         return self.weigh(self.graph, nodes, results)[0]
 
     def _inside(self, branch: GraphProto, leave: str) -> list[NodeProto]:
-        nodes, results = _copied(self.graph, branch, self._prefix, {})
+        nodes, results = copied(self.graph, branch, self._prefix, {})
         for result, name in zip(results, self.node.output, strict=False):
-            nodes.append(_link(leave, [result], name))
+            nodes.append(link(leave, [result], name))
         return self._marked(nodes, 1, "")
 
     @property
@@ -137,21 +159,24 @@ class _Entry:
         limit, condition, *carried = [*self.node.input, "", ""][: max(len(self.node.input), 2)]
         most = _single(self.values.get(limit)) if limit else None
         goes_on = _goes_on(body, self.values)
-        if condition and _single(self.values.get(condition)) is False:
-            most, goes_on = 0, True
-        elif condition and _single(self.values.get(condition)) is not True:
-            goes_on = False
+        starts = _single(self.values.get(condition)) if condition else True
+        if starts is not True:
+            most, goes_on = (0, True) if starts is False else (most, False)
         if most is not None and most > _MOST_STEPS:
             most = None
+        entries = [(COUNTER, limit), (COUNTER, condition), *((STATE, name) for name in carried)]
+        if starts is True and not goes_on and (most is None or most > 0):
+            told = steps_told(body, entries, self.values, self.opsets)
+            if told is not None:
+                most, goes_on = min(told, told if most is None else most), True
         if (most is None or not goes_on) and not self.force:
             return None
         if most is not None and most <= 0:
-            return [_link("Identity", [a], b) for a, b in zip(carried, self.node.output)]  # noqa: B905 - scanned results hold nothing
+            return [link("Identity", [a], b) for a, b in zip(carried, self.node.output)]  # noqa: B905 - scanned results hold nothing
         doubt = self.where if most is None else ""
         if most is not None and not goes_on:
             notes.append(f"{self.where}: {most} steps counted, it may end before")
         states = len(carried)
-        entries = [(COUNTER, limit), (COUNTER, condition), *((STATE, name) for name in carried)]
         return self._body(body, entries, 1, states, [0] * len(body.output), most, doubt)
 
     def _scan(self, notes: list[str]) -> list[NodeProto] | None:
@@ -178,14 +203,14 @@ class _Entry:
     def _body(
         self,
         body: GraphProto,
-        entries: Sequence[tuple[str, str]],
+        entries: Sequence[Entry],
         first: int,
         states: int,
         out_axes: Sequence[int],
         steps: int | None,
         doubt: str,
     ) -> list[NodeProto]:
-        """The operators of a loop's body once, between what enters and what leaves it.
+        """The operators of a loop's body, between what enters and what leaves it.
 
         Args:
             body: The body.
@@ -199,22 +224,24 @@ class _Entry:
         inside = {value.name: self._prefix + value.name for value in body.input}
         opening = []
         for value, (kind, source) in zip(body.input, entries, strict=False):
-            opening.append(_link(kind, [source], inside[value.name]))
-        nodes, results = _copied(self.graph, body, self._prefix, inside)
+            opening.append(link(kind, [source], inside[value.name]))
+        nodes, results = copied(self.graph, body, self._prefix, inside)
         grown = self._grown(nodes, opening, results[first : first + states], states)
+        is_short = steps is not None and 0 < steps * len(nodes) <= self.room
+        if is_short and (grown or is_decided_each_step(body, entries, first, self.values)):
+            every = unrolled(self.graph, body, entries, first, steps or 0, self._prefix)
+            return self._marked(every.leave(self.node.output, out_axes), 1, "")
         for at in grown:
-            opening[at] = _link(GROWING, [], opening[at].output[0])
+            opening[at] = link(GROWING, [], opening[at].output[0])
         nodes = self._marked([*opening, *nodes], max(steps or 1, 1), doubt)
         outputs = list(self.node.output)
         leaving = [
-            _link(CHOSEN, [result], name)
+            link(CHOSEN, [result], name)
             for result, name in zip(results[first : first + states], outputs)  # noqa: B905 - results may be left out
         ]
         collected = zip(results[first + states :], outputs[states:], out_axes, strict=False)
         for result, name, axis in collected:
-            leaving.append(
-                _link(f"{STACK} {axis} {-1 if steps is None else steps}", [result], name)
-            )
+            leaving.append(link(f"{STACK} {axis} {-1 if steps is None else steps}", [result], name))
         return nodes + self._marked(leaving, 1, "")
 
     def _grown(
@@ -234,7 +261,7 @@ class _Entry:
         return {
             first + i
             for i, (name, shape) in enumerate(zip(wanted, after, strict=True))
-            if name in before and shape is not None and shape != before[name]
+            if name in before and shape != before[name]
         }
 
     def _marked(self, nodes: Sequence[NodeProto], steps: int, doubt: str) -> list[NodeProto]:
@@ -284,74 +311,3 @@ def _is_true(tensor: object) -> bool:
     except (TypeError, ValueError):
         return False
     return bool(value.size == 1 and value.reshape(()).item())
-
-
-def _link(kind: str, inputs: Sequence[str], output: str) -> NodeProto:
-    """An operator that hands a tensor on; what follows its kind are its settings."""
-    from onnx import helper
-
-    name, *settings = kind.split()
-    own: dict[str, Any] = {"values": [int(value) for value in settings]} if settings else {}
-    domain = "" if name == "Identity" else PRIVATE
-    return helper.make_node(
-        name, [one for one in inputs if one], [output], name=output, domain=domain, **own
-    )
-
-
-def _copied(
-    graph: GraphProto, inner: GraphProto, prefix: str, inside: Mapping[str, str]
-) -> tuple[list[NodeProto], list[str]]:
-    """The operators of an inner graph under names of their own, and what its results are called.
-
-    What it stores is stored by the outer one afterwards.
-    """
-    stored = {weight.name for weight in graph.initializer}
-    names = dict(inside)
-    for weight in inner.initializer:
-        names[weight.name] = prefix + weight.name
-        if prefix + weight.name not in stored:
-            graph.initializer.add().CopyFrom(weight)
-            graph.initializer[-1].name = prefix + weight.name
-    nodes = _renamed(inner, prefix, names)
-    known = [value for value in (*inner.value_info,) if value.name in names]
-    held = {value.name for value in graph.value_info}
-    for value in known:
-        if names[value.name] not in held:
-            graph.value_info.add().CopyFrom(value)
-            graph.value_info[-1].name = names[value.name]
-    return nodes, [names.get(value.name, value.name) for value in inner.output]
-
-
-def _renamed(inner: GraphProto, prefix: str, names: dict[str, str]) -> list[NodeProto]:
-    """Copies of operators; ``names`` says what tensors are called, and gets those they write."""
-    from onnx import NodeProto
-
-    copies = []
-    for node in inner.node:
-        copy = NodeProto()
-        copy.CopyFrom(node)
-        copy.input[:] = [names.get(name, name) for name in node.input]
-        for name in filter(None, node.output):
-            names[name] = prefix + name
-        copy.output[:] = [names.get(name, name) for name in node.output]
-        for deeper in subgraphs(copy):
-            own = [*deeper.input, *deeper.initializer]
-            shadowed = {value.name for value in own}
-            reach = {old: new for old, new in names.items() if old not in shadowed}
-            _rename_inside(deeper, reach)
-        copies.append(copy)
-    return copies
-
-
-def _rename_inside(graph: GraphProto, names: Mapping[str, str]) -> None:
-    """Give the tensors that an inner graph reads from outside their new names, in place."""
-    reach = dict(names)
-    for node in graph.node:
-        node.input[:] = [reach.get(name, name) for name in node.input]
-        for deeper in subgraphs(node):
-            own = {value.name for value in (*deeper.input, *deeper.initializer)}
-            _rename_inside(deeper, {old: new for old, new in reach.items() if old not in own})
-        for name in node.output:
-            reach.pop(name, None)
-    for value in graph.output:
-        value.name = reach.get(value.name, value.name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import mul
 
 from prema_gym.networks.importers.onnx_graph.model import Graph, Operator, Shape
 from prema_gym.networks.importers.onnx_graph.operands import (
@@ -15,6 +16,7 @@ from prema_gym.networks.importers.onnx_graph.operands import (
     broadcast,
     input_shape,
     integer,
+    integers,
     output_elements,
 )
 from prema_gym.networks.pointwise import Elementwise, Normalization, Softmax
@@ -42,6 +44,12 @@ def resize(graph: Graph, operator: Operator, name: str) -> Layers:
     if mode != "nearest":
         raise UnsupportedError(f"{operator.kind} ({mode})")
     return (Elementwise(name, (Tensor((output_elements(graph, operator),)),)),)
+
+
+def scaled(graph: Graph, operator: Operator) -> Sequence[Shape]:
+    """The result of a resizing whose scales are a setting."""
+    shape = input_shape(graph, operator, 0)
+    return (tuple(map(mul, shape, integers(operator, "scales", len(shape)))),)
 
 
 def softmax(graph: Graph, operator: Operator, name: str) -> Layers:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from prema_gym.checks import check_keys
 from prema_gym.errors import ConfigError
-from prema_gym.networks.importers.onnx_graph.protos import known_shape, stored_sizes, subgraphs
+from prema_gym.networks.importers.onnx_graph.protos import (
+    known_shape,
+    names_read,
+    stored_sizes,
+    subgraphs,
+)
 
 if TYPE_CHECKING:
-    from onnx import GraphProto, ValueInfoProto
+    from onnx import GraphProto, TensorShapeProto, TypeProto, ValueInfoProto
 
 
 def settle_inputs(graph: GraphProto, dims: Mapping[str, int]) -> list[str]:
-    """Give every input fixed sizes in place.
+    """Give every input that is read fixed sizes in place.
 
     Args:
         graph: The graph.
@@ -24,21 +29,23 @@ def settle_inputs(graph: GraphProto, dims: Mapping[str, int]) -> list[str]:
         A note for each open first axis taken as 1, and for each first axis of more than 1.
 
     Raises:
-        ConfigError: An input has another open size, or no shape at all.
+        ConfigError: An input has another open size, or is a tensor of no shape at all.
         UnknownNameError: No open axis is called as one of ``dims``.
     """
     stored = stored_sizes(graph)
-    inputs = [value for value in graph.input if value.name not in stored]
+    given = [value for value in graph.input if value.name not in stored]
+    read = names_read(graph)
+    inputs = [value for value in given if value.name in read]
     for value in inputs:
-        if not value.type.tensor_type.HasField("shape"):
+        if value.type.HasField("tensor_type") and not value.type.tensor_type.HasField("shape"):
             raise ConfigError(f"input {value.name!r} has no shape; export it with one")
-    names = {name for value in inputs for name in _open_axes(value).values()}
+    names = {name for value in given for name in _open_axes(value).values()}
     check_keys(dims, sorted(names), "its inputs", kind="open axis")
     _bind(graph, inputs, dims)
     notes, assumed = [], {}
     for value in inputs:
         open_first = _open_axes(value).get(0)
-        first = next((dim.dim_value for dim in value.type.tensor_type.shape.dim), 1)
+        first = next((dim.dim_value for dim in _dims(value.type)), 1)
         if open_first is not None:
             assumed[open_first] = 1
             called = "" if open_first.endswith("[0]") else f" ({open_first!r})"
@@ -67,11 +74,20 @@ def empty_inputs(graph: GraphProto) -> list[str]:
     ]
 
 
+def _dims(kind: TypeProto) -> Sequence[TensorShapeProto.Dimension]:
+    """The axes of a tensor, of one that is optional, or of each in a sequence; else none."""
+    for inner in ("optional_type", "sequence_type"):
+        if kind.HasField(inner):
+            return _dims(getattr(kind, inner).elem_type)
+    dims: Sequence[TensorShapeProto.Dimension] = kind.tensor_type.shape.dim
+    return dims
+
+
 def _open_axes(value: ValueInfoProto) -> dict[int, str]:
     """What the open axes of an input are called, by axis; a negative size is an open one."""
     return {
         axis: dim.dim_param or f"{value.name}[{axis}]"
-        for axis, dim in enumerate(value.type.tensor_type.shape.dim)
+        for axis, dim in enumerate(_dims(value.type))
         if not dim.HasField("dim_value") or dim.dim_value < 0
     }
 
@@ -81,9 +97,9 @@ def _bind(graph: GraphProto, inputs: list[ValueInfoProto], sizes: Mapping[str, i
     for value in inputs:
         for axis, name in _open_axes(value).items():
             if name in sizes:
-                value.type.tensor_type.shape.dim[axis].dim_value = sizes[name]
+                _dims(value.type)[axis].dim_value = sizes[name]
     for value in (*graph.input, *graph.value_info, *graph.output):
-        for dim in value.type.tensor_type.shape.dim:
+        for dim in _dims(value.type):
             if dim.dim_param and dim.dim_param in sizes:
                 dim.dim_value = sizes[dim.dim_param]
     for node in graph.node:

@@ -17,13 +17,14 @@ from prema_gym.networks.work import Gemm, VectorWork, Work
 
 @dataclass(frozen=True)
 class Product(Layer):
-    """``count`` matrix products (rows × depth)·(depth × columns), all operands computed per item.
+    """``count`` matrix products (rows × depth)·(depth × columns), every operand one of its own.
 
     Attributes:
         rows: Rows of the streaming operand, >= 1.
         depth: Inner size, >= 1.
         columns: Columns of the stationary operand, >= 1.
         count: Products of this size for one item, >= 1.
+        stored: Elements of an operand that are weights, >= 0.
 
     Raises:
         ConfigError: A size is not a positive integer.
@@ -34,6 +35,7 @@ class Product(Layer):
     depth: Size
     columns: Size
     count: Size = 1
+    stored: SizeOrZero = 0
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -45,6 +47,11 @@ class Product(Layer):
     def output_shape(self) -> Shape:
         """(count, rows, columns)."""
         return self.count, self.rows, self.columns
+
+    @property
+    def weights(self) -> int:
+        """Of an operand that is stored."""
+        return self.stored
 
     def work(self, batch: int) -> tuple[Work, ...]:
         """One GEMM for each product and item."""
@@ -112,7 +119,9 @@ class Lowered(Layer):
             elements = batch * self.output.elements
             read = batch * self.input.elements + self._filter_elements
             return (VectorWork(self.name, elements, self.depth, read),)
-        return (Gemm(self.name, batch * self.rows, self.depth, self.columns, self.groups),)
+        rows = batch * self.rows
+        read = min(max(batch * self.input.elements // self.groups, 1), rows * self.depth)
+        return (Gemm(self.name, rows, self.depth, self.columns, self.groups, read),)
 
 
 @dataclass(frozen=True)

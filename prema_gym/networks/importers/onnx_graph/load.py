@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prema_gym.errors import ConfigError, located
+from prema_gym.networks.importers.onnx_graph.external import fetch_short
 from prema_gym.networks.importers.onnx_graph.inputs import empty_inputs, settle_inputs
 from prema_gym.networks.importers.onnx_graph.model import Graph, Shape
 from prema_gym.networks.importers.onnx_graph.protos import (
@@ -58,8 +60,9 @@ def load(path: str, dims: Mapping[str, int], price: Price) -> Graph:
         raise ConfigError(f"{path!r} is not an ONNX file") from error
     with located(path):
         try:
+            missing = fetch_short(model.graph, Path(path).parent)
             notes = settle_inputs(model.graph, dims)
-            hints = _hints(notes, model.graph)
+            hints = (*missing, *_hints(notes, model.graph))
             with explained(hints):
                 return replace(_settled(model, notes, price), hints=hints)
         except UnicodeDecodeError as error:  # wherever a name is first looked at

@@ -1,9 +1,10 @@
 """What is lost with an operator that is not known? Whether it multiplies, and about how much.
 
 An operator loses work if it reads weights together with something computed, or two computed
-tensors, each of at least two axes; or if other operators or long lists of numbers lie in it. How
-much is a guess from the sizes: the elements of both operands, over the axis that they would be
-summed along and the leading axes that they share.
+tensors, each of at least two axes (weights may be packed into one, longer than what they meet); or
+if other operators, long lists of numbers, tensors or a whole network's code lie in it. How much is
+a guess from the sizes: the elements of both operands, over the axis that they would be summed along
+and the leading axes that they share.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from prema_gym.networks.importers.onnx_graph.model import Graph, Operator, Shape
-from prema_gym.networks.importers.onnx_graph.operators import NO_PRODUCTS
+from prema_gym.networks.importers.onnx_graph.operators import HIDDEN_PRODUCTS, NO_PRODUCTS
 
 _MOST_SETTINGS = 64
+_MOST_LETTERS = 1024
 
 
 @dataclass
@@ -87,7 +89,9 @@ def _list(kinds: Counter[str]) -> str:
 
 def _multiplies(graph: Graph, operator: Operator) -> bool:
     """Whether it may be a product for all that is known."""
-    if operator.has_graph or any(map(_is_long, operator.attributes.values())):
+    if operator.has_graph or operator.kind in HIDDEN_PRODUCTS:
+        return True
+    if any(map(_is_long, operator.attributes.values())):
         return True
     if operator.kind in NO_PRODUCTS:
         return False
@@ -96,15 +100,31 @@ def _multiplies(graph: Graph, operator: Operator) -> bool:
 
 
 def _is_long(setting: object) -> bool:
-    """Whether a setting holds weights: a regression's coefficients, say."""
-    return isinstance(setting, list) and len(setting) > _MOST_SETTINGS
+    """Whether a setting holds weights: a regression's coefficients, a tensor, an engine's code."""
+    if isinstance(setting, str):
+        return len(setting) > _MOST_LETTERS
+    if isinstance(setting, list):
+        return len(setting) > _MOST_SETTINGS or any(map(_is_long, setting))
+    return hasattr(setting, "dims") and math.prod(setting.dims) > _MOST_SETTINGS
 
 
 def _operands(graph: Graph, operator: Operator) -> tuple[list[str], list[str]]:
     """What it reads of at least two axes, or of unknown sizes: weights, and what is computed."""
-    wide = [name for name in operator.inputs if name and _is_wide(graph.shapes.get(name))]
-    stored = [name for name in wide if name in graph.constants]
-    return stored, [name for name in wide if name not in graph.constants]
+    read = [name for name in operator.inputs if name]
+    computed = [name for name in read if name not in graph.constants]
+    axes = {size for name in computed for size in graph.shapes.get(name, ())}
+    stored = [
+        name
+        for name in read
+        if name in graph.constants
+        and (_is_wide(graph.shapes.get(name)) or _is_packed(graph.shapes[name], axes))
+    ]
+    return stored, [name for name in computed if _is_wide(graph.shapes.get(name))]
+
+
+def _is_packed(shape: Shape, axes: set[int]) -> bool:
+    """Whether one axis holds more than a value for each place along an axis that it meets."""
+    return math.prod(shape) > max(_MOST_SETTINGS, *axes, 0)
 
 
 def _is_wide(shape: Shape | None) -> bool:
@@ -126,6 +146,8 @@ def _guess(graph: Graph, operator: Operator) -> int | None:
 
 def _product(left: Sequence[int], right: Sequence[int]) -> int:
     """As if both were multiplied along the longest axis that they share, for each leading one."""
+    if len(right) == 1 and right[0] > max(left, default=0):  # packed: whole rows meet it
+        return math.prod(left) // max(left[-1], 1) * right[0]
     batch = 1
     while min(len(left), len(right)) > 2 and left[0] == right[0]:
         batch, left, right = batch * left[0], left[1:], right[1:]

@@ -31,6 +31,13 @@ MOVERS = words(
 )
 """Operators whose result is their first input in another place or form."""
 
+SHORT_RESULTS = SHAPE_READERS | words(
+    "Abs Add And Cast Ceil Concat Constant Div Equal Floor Gather Greater GreaterOrEqual Identity "
+    "Less LessOrEqual Max Min Mod Mul Neg Not Or ReduceMax ReduceMin ReduceProd ReduceSum Reshape "
+    "Slice Split Sqrt Squeeze Sub Transpose Unsqueeze Where Xor"
+)
+"""Operators whose results are no longer than all operands together."""
+
 # They give something else each time, whatever they read.
 _DRAWN = words(
     "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike"

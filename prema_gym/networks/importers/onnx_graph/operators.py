@@ -22,6 +22,7 @@ from prema_gym.networks.importers.onnx_graph.elements import (
     elementwise,
     layer_norm,
     resize,
+    scaled,
     softmax,
     spread,
 )
@@ -29,6 +30,7 @@ from prema_gym.networks.importers.onnx_graph.model import words
 from prema_gym.networks.importers.onnx_graph.operands import Cost, Gives, same
 from prema_gym.networks.importers.onnx_graph.products import gemm, matmul, product_sizes
 from prema_gym.networks.importers.onnx_graph.sequences import (
+    channel_sizes,
     counter_sizes,
     element_sizes,
     gather,
@@ -112,6 +114,7 @@ OPERATORS: dict[str, Known] = {
     "prema_gym::Growing": Known(None),
     "prema_gym::Counter": Known(None, gives=counter_sizes),
     "prema_gym::Element": Known(None, gives=element_sizes),
+    "prema_gym::Channels": Known(None, gives=channel_sizes),
     "prema_gym::Stack": Known(None, gives=stack_sizes),
     # Windows and products
     "Conv": Known(conv, carries=ALL_RIDERS),
@@ -157,7 +160,12 @@ OPERATORS: dict[str, Known] = {
         Known(elementwise, Rider.ACTIVATION, gives=same),
     ),
     **_each("RotaryEmbedding SwiGLU", Known(elementwise, gives=same)),
+    **_each(
+        "ai.onnx.ml::Binarizer ai.onnx.ml::Imputer ai.onnx.ml::Normalizer ai.onnx.ml::Scaler",
+        Known(elementwise, gives=same),
+    ),
     **_each("Resize Upsample", Known(resize)),
+    "com.microsoft.nchwc::Upsample": Known(resize, gives=scaled),
     **_each("Hardmax LogSoftmax Softmax", Known(softmax, gives=same)),
     "BatchNormalization": Known(channel_norm, Rider.AFFINE),
     "LRN": Known(channel_norm),
@@ -183,3 +191,9 @@ NO_PRODUCTS = words(
     "TensorScatter TfIdfVectorizer TopK Trilu Unique"
 )
 """Operators that are skipped, but whatever they read is not multiplied as matrices."""
+
+HIDDEN_PRODUCTS = words(
+    "ai.onnx.ml::SVMClassifier ai.onnx.ml::SVMRegressor com.microsoft::EPContext "
+    "com.microsoft::MatMulFpQ4 com.microsoft::Snpe"
+)
+"""Operators that are skipped and multiply, whatever their operands look like."""

@@ -37,7 +37,7 @@ def gemm(graph: Graph, operator: Operator, name: str) -> Layers:
     if k == 0:
         return ()
     if operator.inputs[1] not in graph.constants:
-        return agreed(graph, operator, Product(name, rows=m, depth=k, columns=n))
+        return agreed(graph, operator, _product(graph, operator, name, m, k, n))
     layer = Linear(name, Tensor((m, k)), out_features=n, bias=operator.has_input(2))
     return agreed(graph, operator, layer)
 
@@ -53,14 +53,26 @@ def matmul(graph: Graph, operator: Operator, name: str) -> Layers:
         return ()
     if right_batch:
         count = math.prod(broadcast(left_batch, right_batch))
-        return agreed(graph, operator, Product(name, rows=m, depth=k, columns=n, count=count))
+        return agreed(graph, operator, _product(graph, operator, name, m, k, n, count))
     rows = math.prod(left_batch) * m  # one right operand for all: they stream through together
     if operator.inputs[1] not in graph.constants:
-        return agreed(graph, operator, Product(name, rows=rows, depth=k, columns=n))
+        return agreed(graph, operator, _product(graph, operator, name, rows, k, n))
     bias = follower(graph, operator, "Add")
     has_bias = bias is not None and graph.is_per_channel(bias)
     layer = Linear(name, Tensor((rows, k)), out_features=n, bias=has_bias)
     return agreed(graph, operator, layer)
+
+
+def _product(
+    graph: Graph, operator: Operator, name: str, rows: int, depth: int, columns: int, count: int = 1
+) -> Product:
+    """A product whose right operand is not one matrix of weights for all rows."""
+    stored = sum(
+        math.prod(input_shape(graph, operator, index))
+        for index in (0, 1)
+        if operator.inputs[index] in graph.constants
+    )
+    return Product(name, rows=rows, depth=depth, columns=columns, count=count, stored=stored)
 
 
 def product_sizes(graph: Graph, operator: Operator) -> Sequence[Shape]:
@@ -76,8 +88,8 @@ def _matrices(graph: Graph, operator: Operator) -> list[Shape]:
     found = []
     for index, side in enumerate("AB"):
         shape = input_shape(graph, operator, index, least=1)
-        if integer(operator, f"transBatch{side}", 0):
-            raise UnsupportedError(f"{operator.kind} (transBatch{side})")
+        if integer(operator, f"transBatch{side}", 0) and len(shape) > 2:
+            shape = (*shape[1:-1], shape[0], shape[-1])  # rows are the first axis
         if integer(operator, f"trans{side}", 0) and len(shape) > 1:
             shape = (*shape[:-2], shape[-1], shape[-2])
         found.append(shape)

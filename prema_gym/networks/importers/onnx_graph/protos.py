@@ -1,7 +1,7 @@
 """How are the messages of an ONNX file read and changed? What several steps of reading share.
 
-Nothing else of this package but the steps themselves (``inputs``, ``spelling``, ``control``,
-``sizes``, ``load``) touches the package ``onnx``, which is loaded when a file is read.
+Nothing else of this package but the steps themselves (``external``, ``inputs``, ``spelling``,
+``control``, ``sizes``, ``load``) touches the package ``onnx``, which is loaded when a file is read.
 """
 
 from __future__ import annotations
@@ -100,6 +100,16 @@ def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
         if attribute.HasField("g"):
             yield attribute.g
         yield from attribute.graphs
+
+
+def names_read(graph: GraphProto) -> set[str]:
+    """Tensors that an operator reads, at any depth, or that are results."""
+    found = {value.name for value in graph.output}
+    for node in graph.node:
+        found.update(node.input)
+        for inner in subgraphs(node):
+            found |= names_read(inner)
+    return found
 
 
 def mark(node: NodeProto, *, steps: int, doubt: str) -> None:

@@ -44,6 +44,7 @@ def recurrent(graph: Graph, operator: Operator, name: str) -> Phase:
     if integer(operator, "layout", 0):
         length, batch = batch, length
     directions, _, hidden = input_shape(graph, operator, 2, least=3, most=3)
+    hidden = integer(operator, "hidden_size", hidden)  # quantised weights are transposed
     cell = _CELLS[operator.kind]
     names = (name, f"{name}/backward")[:directions]
     cells = (
@@ -69,6 +70,12 @@ def stack_sizes(graph: Graph, operator: Operator) -> Sequence[Shape]:
         raise OpenShapeError(f"{operator.kind} (open number of steps)")
     shape.insert(axis + len(shape) + 1 if axis < 0 else axis, steps)
     return (tuple(shape),)
+
+
+def channel_sizes(graph: Graph, operator: Operator) -> Sequence[Shape]:
+    """As many channels as a setting says, if it does."""
+    batch, channels, *size = input_shape(graph, operator, 0, least=2)
+    return ((batch, _setting(operator, 0) or channels, *size),)
 
 
 def counter_sizes(graph: Graph, operator: Operator) -> Sequence[Shape]:

@@ -16,7 +16,12 @@ import numpy as np
 
 from prema_gym.errors import ConfigError
 from prema_gym.networks.importers.onnx_graph import control
-from prema_gym.networks.importers.onnx_graph.model import SHAPE_READERS, Graph, Shape
+from prema_gym.networks.importers.onnx_graph.model import (
+    SHAPE_READERS,
+    SHORT_RESULTS,
+    Graph,
+    Shape,
+)
 from prema_gym.networks.importers.onnx_graph.operands import UnsupportedError
 from prema_gym.networks.importers.onnx_graph.operators import OPERATORS
 from prema_gym.networks.importers.onnx_graph.protos import (
@@ -33,15 +38,6 @@ from prema_gym.networks.importers.onnx_graph.spelling import spell_out
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
-# Results no longer than all operands together.
-_SHORT = frozenset(
-    (
-        "Abs Add And Cast Ceil Concat Constant Div Equal Floor Gather Greater GreaterOrEqual "
-        "Identity Less LessOrEqual Max Min Mod Mul Neg Not Or ReduceMax ReduceMin ReduceProd "
-        "ReduceSum Reshape Slice Split Sqrt Squeeze Sub Transpose Unsqueeze Where Xor "
-        + " ".join(SHAPE_READERS)
-    ).split()
-)
 _MOST_SIZE = 2**63 - 1  # that a file can hold
 
 # Results that may be of any length, so run only if that is known.
@@ -73,9 +69,9 @@ def settle_sizes(model: ModelProto, weigh: control.Weigh) -> tuple[ModelProto, l
             model = _inferred(model)
         if not control.has_control(model.graph):
             return model, notes, quantised
-        found = control.enter(model.graph, values, weigh, force=False)
+        found = control.enter(model, values, weigh, force=False)
         if found is None:
-            found = control.enter(model.graph, values, weigh, force=True)
+            found = control.enter(model, values, weigh, force=True)
         if found is None:
             return model, notes, quantised
         notes += found
@@ -176,7 +172,9 @@ def _run(
     else:
         return None
     length = math.prod(sizes.get(node.output[0], (MOST_ELEMENTS + 1,)))
-    if node.op_type not in _SHORT and not (node.op_type in _LONG and length <= MOST_ELEMENTS):
+    if node.op_type not in SHORT_RESULTS and not (
+        node.op_type in _LONG and length <= MOST_ELEMENTS
+    ):
         return None
     if any(not is_short(attribute.t) for attribute in node.attribute):
         return None

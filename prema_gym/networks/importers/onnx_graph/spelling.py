@@ -11,6 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from prema_gym.networks.importers.onnx_graph.layouts import (
+    BLOCKS,
+    LAST,
+    PLAIN_IN_BLOCKS,
+    PLAIN_WITH_CHANNELS_LAST,
+    from_blocks,
+    to_blocks,
+)
 from prema_gym.networks.importers.onnx_graph.protos import (
     MICROSOFT,
     attribute_int,
@@ -34,6 +42,10 @@ _QUANTISED: dict[str, tuple[str, tuple[int, ...]]] = {
     f"{_MS}QGemm": ("Gemm", (0, 3, 6)),
     f"{_MS}MatMulInteger16": ("MatMul", (0, 1)),
     f"{_MS}MatMulIntegerToFloat": ("MatMul", (0, 1)),
+    f"{_MS}QOrderedMatMul": ("MatMul", (0, 2)),
+    f"{_MS}DynamicQuantizeLSTM": ("LSTM", (0, 1, 2, 3, 4, 5, 6, 7)),
+    f"{LAST}QLinearConv": ("Conv", (0, 3, 8)),
+    f"{LAST}QLinearConvTranspose": ("ConvTranspose", (0, 3, 8)),
 }
 
 # The same for what is no product, and operators that only have another name.
@@ -55,10 +67,14 @@ _RENAMED: dict[str, tuple[str, tuple[int, ...]]] = {
     f"{_MS}RotaryEmbedding": ("RotaryEmbedding", (0, 2, 3)),
     f"{_MS}BiasAdd": ("Sum", (0, 2)),
     f"{_MS}BiasDropout": ("Sum", (0, 2)),
+    f"{_MS}ConvTransposeWithDynamicPads": ("ConvTranspose", (0, 1, 3)),
     "SimplifiedLayerNormalization": ("RMSNormalization", (0, 1)),
+    **{f"{BLOCKS}{kind}": (kind, (0,)) for kind in PLAIN_IN_BLOCKS},
+    **{f"{LAST}{kind}": (kind, (0, 1, 2, 3, 4)) for kind in PLAIN_WITH_CHANNELS_LAST},
 }
+_SEVERAL = frozenset({"LSTM"})  # kinds whose further results are theirs by another name, too
 _LAYOUT = ("channels_last", "activation", "activation_params")
-_LAST = frozenset({f"{_MS}NhwcMaxPool", f"{_MS}NhwcFusedConv"})
+_LAST = frozenset({f"{_MS}NhwcMaxPool", f"{_MS}NhwcFusedConv", f"{_MS}NhwcConv"})
 
 
 def spell_out(graph: GraphProto) -> int:
@@ -104,7 +120,7 @@ def _plain(node: NodeProto, kind: str, inputs: Sequence[str]) -> NodeProto:
         op_type=kind,
         name=name_of(node),
         input=_without_end(inputs),
-        output=node.output[:1],
+        output=node.output if kind in _SEVERAL else node.output[:1],
         attribute=[a for a in node.attribute if a.name not in _LAYOUT],
     )
     if attribute_int(node, "channels_last", 0):
@@ -122,7 +138,7 @@ def _without_end(inputs: Sequence[str]) -> list[str]:
 
 def _in_layout(node: NodeProto, kind: str) -> Iterator[NodeProto]:
     """A window's operator between two transpositions, if its channels are the last axis."""
-    last = kind in _LAST or attribute_int(node, "channels_last", 0)
+    last = kind in _LAST or kind.startswith(LAST) or attribute_int(node, "channels_last", 0)
     kept = [a for a in node.attribute if a.name != "channels_last"]
     del node.attribute[:]
     node.attribute.extend(kept)
@@ -219,9 +235,9 @@ def _dynamic_product(graph: GraphProto, node: NodeProto) -> Parts:
         yield _step_named(node, "MatMul", [parts[0], _input(node, 1)])
 
 
-def _step_named(node: NodeProto, kind: str, inputs: Sequence[str]) -> NodeProto:
-    """One operator in place of another, under its name."""
-    step = _step(kind, node, inputs, node.output[0])
+def _step_named(node: NodeProto, kind: str, inputs: Sequence[str], output: str = "") -> NodeProto:
+    """One operator in place of another, under its name; its result is the first one."""
+    step = _step(kind, node, inputs, output or node.output[0])
     step.name = name_of(node)
     return step
 
@@ -270,6 +286,19 @@ def _embeddings(graph: GraphProto, node: NodeProto) -> Parts:
     yield _step_named(node, "LayerNormalization", [f"{result}/sum", _input(node, 5)])
 
 
+def _linear(graph: GraphProto, node: NodeProto) -> Parts:
+    """A regression: one product, whose coefficients are a setting; a classifier's class first."""
+    numbers = {one.name: one.floats for one in node.attribute}
+    offsets, weights = numbers.get("intercepts", ()), f"{name_of(node)}/coefficients"
+    rows = attribute_int(node, "targets", 0) or max(len(offsets), 1)
+    depth = len(numbers.get("coefficients", ())) // rows
+    graph.initializer.add(name=weights, data_type=1, dims=[depth, rows])
+    result = node.output[-1]
+    yield _step_named(node, "MatMul", [_input(node, 0), weights], result)
+    if len(node.output) > 1:
+        yield _step("ArgMax", node, [result], node.output[0])
+
+
 def _concat(graph: GraphProto, node: NodeProto) -> Parts:
     """Each part has its own scale and zero point behind it."""
     yield _plain(node, "Concat", list(node.input)[2::3])
@@ -278,9 +307,17 @@ def _concat(graph: GraphProto, node: NodeProto) -> Parts:
 _FUSED: dict[str, Callable[[GraphProto, NodeProto], Parts]] = {
     f"{_MS}FusedConv": _conv,
     f"{_MS}NhwcFusedConv": _conv,
+    f"{_MS}NhwcConv": _conv,
+    f"{BLOCKS}Conv": _conv,
+    f"{BLOCKS}ReorderInput": to_blocks,
+    f"{BLOCKS}ReorderOutput": from_blocks,
     f"{_MS}FusedGemm": _gemm,
+    f"{_MS}GemmFloat8": _gemm,
+    "ai.onnx.ml::LinearClassifier": _linear,
+    "ai.onnx.ml::LinearRegressor": _linear,
     f"{_MS}FusedMatMulActivation": _matmul,
     f"{_MS}TransposeMatMul": _matmul,
+    f"{_MS}SparseToDenseMatMul": _matmul,
     f"{_MS}QLinearConcat": _concat,
     f"{_MS}MatMulNBits": _stored_product,
     f"{_MS}MatMulBnb4": _stored_product,

@@ -18,7 +18,7 @@ from prema_gym.networks.importers.naming import UniqueNames
 from prema_gym.networks.importers.onnx_graph.layers import Sharing
 from prema_gym.networks.importers.onnx_graph.load import explained, load
 from prema_gym.networks.importers.onnx_graph.lost import Losses
-from prema_gym.networks.importers.onnx_graph.model import Graph, Operator
+from prema_gym.networks.importers.onnx_graph.model import MOVERS, Graph, Operator
 from prema_gym.networks.importers.onnx_graph.operands import OpenShapeError, UnsupportedError
 from prema_gym.networks.importers.onnx_graph.operators import (
     NO_RIDERS,
@@ -48,18 +48,32 @@ def read(
         ModuleNotFoundError: The package ``onnx`` is not installed.
     """
     graph = load(path, dims or {}, _macs)
-    walk = _Walk(graph, lenient)
     with located(path), explained(graph.hints):
-        for operator in graph.operators:
-            walk.visit(operator)
-        phases = walk.phases()
-        total = len(graph.operators)
-        lost = walk.losses.describe(total, _macs_of(phases))
-        if walk.losses.lost and not lenient:
-            raise ConfigError(f"{lost}; --lenient, or {path}?lenient, reads it all the same")
-        if not phases:
-            none = f"none of its {total} operators is a layer of ours" if total else "it is empty"
-            raise ConfigError(f"{none} ({lost})" if lost else none)
+        return phases_of(graph, lenient=lenient, remedy=f"--lenient, or {path}?lenient,")
+
+
+def phases_of(graph: Graph, *, lenient: bool, remedy: str) -> tuple[tuple[Phase, ...], list[str]]:
+    """The layers of a graph of plain data as phases, and notes: what :func:`read` ends with.
+
+    Args:
+        graph: From a file, or from another program's graph in the words of this one.
+        lenient: Read it although a part of its work is lost.
+        remedy: What makes a reader lenient, for the message.
+
+    Raises:
+        ConfigError: No layer is found, or work is lost and the reader is not ``lenient``.
+    """
+    walk = _Walk(graph, lenient)
+    for operator in graph.operators:
+        walk.visit(operator)
+    phases = walk.phases()
+    total = len(graph.operators)
+    lost = walk.losses.describe(total, _macs_of(phases))
+    if walk.losses.lost and not lenient:
+        raise ConfigError(f"{lost}; {remedy} reads it all the same")
+    if not phases:
+        none = f"none of its {total} operators is a layer of ours" if total else "it is empty"
+        raise ConfigError(f"{none} ({lost})" if lost else none)
     return phases, [*graph.notes, *filter(None, [lost])]
 
 
@@ -106,6 +120,7 @@ class _Walk:
         elif known.is_arithmetic and self.graph.is_single(operator.outputs[0]):
             return  # a scale, say
         elif known.cost is None:
+            self._check_moved(operator)
             self._pass_on(operator, self._riders(operator))
         elif known.rides is Rider.WIDTH and self._is_width(operator):
             self._pass_on(operator, self._riders(operator) | WIDTH_ONLY)
@@ -114,6 +129,18 @@ class _Walk:
             self._pass_on(operator, WIDTH_ONLY if last else self._riders(operator))
         elif not self._is_empty(operator):
             self._cost(operator, known)
+
+    def _check_moved(self, operator: Operator) -> None:
+        """Refuse a result that has more or fewer elements than what it is made of."""
+        if operator.kind not in MOVERS or not operator.has_input(0):
+            return
+        before = self.graph.shapes.get(operator.inputs[0])
+        after = self.graph.shapes.get(operator.outputs[0])
+        if before is None or after is None or math.prod(before) == math.prod(after):
+            return
+        raise ConfigError(
+            f"operator {operator.name!r} ({operator.kind}): {before} cannot become {after}"
+        )
 
     def _is_empty(self, operator: Operator) -> bool:
         """Whether there is nothing to compute, since an operand holds nothing."""

@@ -193,5 +193,7 @@ def pool(graph: Graph, operator: Operator, name: str) -> Layers:
 def reduce(graph: Graph, operator: Operator, name: str) -> Layers:
     """A global pool or a reduction: one op for each element that goes into a result."""
     results = output_elements(graph, operator)
-    taps = math.prod(input_shape(graph, operator, 0)) // results
+    taps = math.prod(input_shape(graph, operator, 0)) // max(results, 1)
+    if taps == 0:  # a sum of nothing
+        return ()
     return (Pool2d(name, Tensor((results, 1, taps))),)

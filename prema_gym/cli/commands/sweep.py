@@ -1,0 +1,88 @@
+"""`prema-gym sweep`: up to what load does each policy keep its promise?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prema_gym.cli.commands.evaluate import Estimate
+from prema_gym.cli.naming import make_policies
+from prema_gym.cli.options import FormatOption, ScenarioOption, SetOption, read_scenario
+from prema_gym.cli.printing import Format, console, print_result
+from prema_gym.cli.streams import stream_settings
+from prema_gym.cli.sweeping import (
+    LoadOption,
+    RequestsOption,
+    RunsOption,
+    SloOption,
+    read_loads,
+    read_over,
+    read_slo,
+    run_sweep,
+)
+from prema_gym.files import write_files
+
+SWEPT = "np-fcfs,np-sjf,static-hpf,static-edf,static-srpt,static-rrb,static-prema,dynamic-prema"
+
+
+def sweep(
+    scenario: ScenarioOption = "paper",
+    policies: Annotated[str, typer.Option(help="As for `prema-gym evaluate`.")] = SWEPT,
+    load: LoadOption = "0.1:1.2:0.1",
+    slo: SloOption = "p99",
+    over: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=A,B,…", help="Also over the values of a scenario's key."),
+    ] = None,
+    set: SetOption = None,
+    requests: RequestsOption = None,
+    runs: RunsOption = 1,
+    seed: Annotated[int, typer.Option(help="Run i is drawn from seed + i.")] = 0,
+    slots: Annotated[int, typer.Option(help="Rows of the context table.")] = 16,
+    estimate: Estimate = "algorithm1",
+    format: FormatOption = Format.table,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="Folder for sweep.json and .csv; a sweep that stopped goes on there."),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the p99 over the load into this file (extra: plot).")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Default: one a core.")] = None,
+) -> None:
+    """Play long runs at many loads; print where each policy breaks its promise."""
+    from prema_gym.simulator import SchedulerOptions
+    from prema_gym.views import records
+    from prema_gym.views import sweep as views
+    from prema_gym.views.tables import to_tables
+
+    names = make_policies(policies, policies.split(",")[0])
+    options = SchedulerOptions()
+    settings = stream_settings(runs, seed, estimate=estimate, slots=slots, options=options)
+    drawn_from = read_scenario(scenario, set, requests=requests, stream=True)
+    loads, promised, values = read_loads(load), read_slo(slo), read_over(over or [])
+    found = run_sweep(drawn_from, names, loads, promised, values, settings, output, threads)
+    print_result(
+        format,
+        tables=lambda: [
+            *to_tables(views.rows(found), width=console().width),
+            *to_tables(
+                views.breaking_rows(found), "Where the promise breaks first", console().width
+            ),
+        ],
+        data=found.to_dict,
+        rows=lambda: views.records(found),
+    )
+    if output is not None:
+        files = {
+            "sweep.json": records.to_json(found.to_dict()),
+            "sweep.csv": records.to_csv(views.records(found)),
+        }
+        for path in write_files(output, files):
+            print(f"wrote {path}", file=sys.stderr)
+    if picture is not None:
+        views.picture(found).savefig(picture, dpi=150)
+        print(f"wrote {picture}", file=sys.stderr)

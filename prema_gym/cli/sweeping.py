@@ -1,0 +1,160 @@
+"""What do `sweep` and `recommend` share? Options, and the sweep, which goes on after a stop."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from prema_gym.cli.fields import read_pairs
+from prema_gym.cli.printing import progress
+from prema_gym.errors import ConfigError
+
+if TYPE_CHECKING:
+    from prema_gym.evaluation.policy import Decider
+    from prema_gym.evaluation.streams import StreamSettings
+    from prema_gym.evaluation.sweep import Slo, Sweep
+    from prema_gym.workloads import Scenario
+
+LoadOption = Annotated[
+    str, typer.Option(help="Loads: FIRST:LAST:STEP, or values separated by commas.")
+]
+SloOption = Annotated[
+    str,
+    typer.Option(
+        help="What is promised: p50, p95, p99 or p99.9 of the requests of every stream by their "
+        "deadlines, or within so many ms (p99:50)."
+    ),
+]
+RequestsOption = Annotated[
+    int | None,
+    typer.Option(help="Requests of a run that count; default: the scenario's, or 10000."),
+]
+RunsOption = Annotated[int, typer.Option(help="Independent runs at each point.")]
+POINTS_FILE = "points.jsonl"
+
+
+def read_loads(text: str) -> list[float]:
+    """Read ``0.1:1.2:0.1`` or ``0.5,0.7,0.9``.
+
+    Raises:
+        ConfigError: It is neither, or the loads do not rise above 0.
+    """
+    try:
+        if ":" in text:
+            first, last, step = map(float, text.split(":"))
+            count = round((last - first) / step) + 1 if step > 0 else 0
+            loads = [round(first + i * step, 6) for i in range(min(count, 10_000))]
+        else:
+            loads = [float(part) for part in text.split(",")]
+    except ValueError:
+        loads = []
+    if not loads or loads[0] <= 0 or any(b <= a for a, b in itertools.pairwise(loads)):
+        raise ConfigError(
+            f"--load must be FIRST:LAST:STEP or rising numbers above 0 separated by commas, got "
+            f"{text!r}"
+        )
+    return loads
+
+
+def read_slo(text: str) -> Slo:
+    """Read ``p99`` or ``p99:50``.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    from prema_gym.evaluation.sweep import Slo
+
+    percent, _, limit = text.partition(":")
+    known = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9}
+    try:
+        limit_ms = float(limit.removesuffix("ms")) if limit else None
+        if limit_ms is not None and not 0 < limit_ms < 1e9:
+            raise ValueError
+        return Slo(percent=known[percent], limit_ms=limit_ms)
+    except (KeyError, ValueError):
+        raise ConfigError(
+            f"--slo must be one of {', '.join(known)}, perhaps with a latency in ms (p99:50), got "
+            f"{text!r}"
+        ) from None
+
+
+def read_over(texts: Sequence[str]) -> list[dict[str, Any]]:
+    """Read ``KEY=a,b,c``: every combination of the values."""
+    keys: dict[str, list[Any]] = {}
+    for key, given in read_pairs("--over", texts).items():
+        parts = str(given).split(",") if isinstance(given, str) else [given]
+        keys[key] = [read_pairs("--over", [f"{key}={part}"])[key] for part in parts]
+    return [dict(zip(keys, values, strict=True)) for values in itertools.product(*keys.values())]
+
+
+def run_sweep(
+    scenario: Scenario,
+    policies: dict[str, Decider],
+    loads: Sequence[float],
+    slo: Slo,
+    over: Sequence[dict[str, Any]],
+    settings: StreamSettings,
+    output: Path | None,
+    threads: int | None,
+) -> Sweep:
+    """Sweep; with a folder every point is written as it is known, and read there the next time."""
+    from prema_gym.evaluation.sweep import SweepPoint, sweep
+    from prema_gym.views.records import strict
+
+    known: list[SweepPoint] = []
+    head = json.dumps(strict({"scenario": scenario.to_dict(), "slo": str(slo)} | _plain(settings)))
+    file = None
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        path = output / POINTS_FILE
+        lines = path.read_text().splitlines() if path.exists() else []
+        if lines and lines[0] != head:
+            raise ConfigError(f"{path} is of another sweep: give another --output, or remove it")
+        known = [SweepPoint.from_dict(json.loads(line)) for line in lines[1:] if _whole(line)]
+        file = path.open("w")
+        for line in (head, *(json.dumps(strict(point.to_dict())) for point in known)):
+            file.write(line + "\n")
+        file.flush()
+
+    def keep(point: SweepPoint) -> None:
+        if file is not None:
+            file.write(json.dumps(strict(point.to_dict())) + "\n")
+            file.flush()
+
+    try:
+        with progress("runs played") as bar:
+            return sweep(
+                scenario,
+                policies,
+                loads,
+                slo=slo,
+                over=over,
+                settings=settings,
+                threads=threads,
+                progress=bar,
+                known=known,
+                keep=keep,
+            )
+    finally:
+        if file is not None:
+            file.close()
+
+
+def _plain(settings: StreamSettings) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {"settings": asdict(settings)}
+
+
+def _whole(line: str) -> bool:
+    """Whether a line was written to its end."""
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,113 @@
+"""What is a figure made of? A study's results, the records it shows, and how they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from prema_gym.errors import MissingExtraError
+from prema_gym.evaluation.results import Evaluation
+from prema_gym.views.colours import look
+from prema_gym.views.plotting import new, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+STYLE = Path(__file__).with_name("paper.mplstyle")
+"""Matplotlib's settings for a column of a paper."""
+
+Records = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """What figures are made of.
+
+    Attributes:
+        main: The comparison, with values per workload and per task, and regrets.
+        sweep: Comparisons of the same policies by offered load (1: as much work arrives as the
+            machine can do), rising.
+        preemption: Rows of `prema-gym preemption`.
+        runs: Rows of ``evaluations.csv`` of training runs, by (algorithm, run).
+    """
+
+    main: Evaluation
+    sweep: Mapping[float, Evaluation] = field(default_factory=dict)
+    preemption: Sequence[Mapping[str, Any]] = ()
+    runs: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+
+
+class Chart(NamedTuple):
+    """One figure.
+
+    Attributes:
+        name: Its files are called so.
+        title: What it shows.
+        size_inches: Width and height in a column of a paper.
+        records: What it shows, of a study; none: the study has nothing of the kind.
+        draw: How the records are drawn.
+        needs: What a study must have for it, in words.
+    """
+
+    name: str
+    title: str
+    size_inches: tuple[float, float]
+    records: Callable[[Study], Records]
+    draw: Callable[[Figure, Records], None]
+    needs: str = "a comparison"
+
+
+def draw_chart(chart: Chart, records: Records, *, wide: bool = True) -> Figure:
+    """Draw a chart.
+
+    Args:
+        chart: Which.
+        records: What it shows.
+        wide: For a screen; else in the width of a paper's column.
+
+    Raises:
+        MissingExtraError: Matplotlib is not installed.
+    """
+    try:
+        import matplotlib.style
+    except ImportError:
+        raise MissingExtraError("drawing figures", "matplotlib", "plot") from None
+    factor = 1.6 if wide else 1.0
+    with matplotlib.style.context(["default", str(STYLE)]):
+        width, height = chart.size_inches
+        figure = new("drawing figures", (width * factor, height * factor), 200 if wide else 300)
+        chart.draw(figure, records)
+        if wide:
+            figure.suptitle(plain(chart.title), x=0.01, ha="left", fontsize=9)
+    return figure
+
+
+def policies_in(records: Records) -> list[str]:
+    """The policies that records are about, in their order."""
+    return list(dict.fromkeys(record["policy"] for record in records))
+
+
+def line(
+    axes: Axes, policy: str, x: Sequence[float], y: Sequence[float], *, every: int | None = None
+) -> None:
+    """A policy's line in its colour and dashes, with a mark at every so many points."""
+    own = look(policy)
+    (drawn,) = axes.plot(x, y, color=own.colour, marker=own.mark, label=plain(policy))
+    drawn.set_markevery(max(1, len(x) // 6) if every is None else every)
+    if own.dashes:
+        drawn.set_dashes(own.dashes)
+
+
+def point(axes: Axes, policy: str, x: float, y: float) -> None:
+    """A policy's point, with its name for the legend."""
+    own = look(policy)
+    axes.plot(x, y, own.mark, color=own.colour, label=plain(policy), markersize=6)
+
+
+def legend_below(figure: Figure, axes: Axes, ncols: int = 3) -> None:
+    """The names of what is drawn, under the figure."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=ncols)
