@@ -696,7 +696,7 @@ class ReferenceSimulator:
             task.gone = "dropped"
             self.table[slot] = None
             if task.saved_in == "npu":
-                self.dram_used -= task.cursor.context_bytes(self.config)
+                self.dram_used -= task.cursor.context_bytes()
             if task is self.drain_for:
                 self.drain_for = None
 
