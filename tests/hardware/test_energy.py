@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 
@@ -99,8 +100,8 @@ def test_static_power_is_the_machines_own_or_scaled_with_its_array_and_buffers()
     assert static_watts(NPUConfig()) == 28.0
     assert static_watts(NPUConfig(array_rows=32, static_watts=0.5)) == 0.5
     # A sixteenth of the array and of the buffers, then of one of them: 30 and 37 parts of 67.
-    edge = {"array_rows": 32, "array_cols": 32}
-    small = {"ubuf_bytes": 2**19, "wbuf_bytes": 2**18}
+    edge: dict[str, Any] = {"array_rows": 32, "array_cols": 32}
+    small: dict[str, Any] = {"ubuf_bytes": 2**19, "wbuf_bytes": 2**18}
     assert static_watts(NPUConfig(**edge, **small)) == pytest.approx(1.75)
     assert static_watts(NPUConfig(**edge)) == pytest.approx(28 * (30 / 16 + 37) / 67)
     assert static_watts(NPUConfig(**small)) == pytest.approx(28 * (30 + 37 / 16) / 67)

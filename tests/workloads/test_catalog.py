@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import pickle
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -214,7 +215,7 @@ def test_every_network_of_the_zoo_compiles() -> None:
         {"array_rows": 2**20, "array_cols": 1},
     ],
 )
-def test_tasks_of_more_quanta_than_anybody_waits_for_are_refused(machine: dict[str, int]) -> None:
+def test_tasks_of_more_quanta_than_anybody_waits_for_are_refused(machine: dict[str, Any]) -> None:
     slow = Scenario(networks=("alexnet",), hardware=NPUConfig(**machine))
     with pytest.raises(ConfigError, match=r"'alexnet' .* ms, .* at most 1000000 quanta; use a lo"):
         compile_scenario(slow)
