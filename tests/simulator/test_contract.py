@@ -296,7 +296,7 @@ def test_what_a_policy_is_shown(play: Play) -> None:
 
 
 # The calibration of net 0 at batch 1 is 0.53, by the rule of ``twins``: 5 becomes 2.65, then 3.
-@pytest.mark.parametrize(("estimate", "time"), [("oracle", 82), ("calibrated", 3)])
+@pytest.mark.parametrize(("estimate", "time"), [("oracle", 86), ("calibrated", 3)])
 def test_the_estimate_is_what_is_shown(play: Play, estimate: str, time: int) -> None:
     tasks = (Task(net=0, arrival=0, estimated=5), Task(net=0, arrival=30, estimated=5))
     outcome = play(case(*tasks, estimate=estimate), script())
@@ -362,16 +362,16 @@ def test_the_switch_latency_comes_before_the_save(play: Play) -> None:
 def test_a_kill_takes_the_switch_latency_too(play: Play) -> None:
     options = {"config": SLOW_SWITCH, "mechanisms": ("checkpoint", "kill")}
     outcome = play(case(0, 30, **options), script(4 + 1))
-    first = [("run", 0, 0, 46), ("checkpoint", 0, 46, 51), ("run", 1, 51, 133)]
+    first = [("run", 0, 0, 46), ("checkpoint", 0, 46, 51), ("run", 1, 51, 137)]
     assert outcome.timeline[:3] == first
     assert (outcome.tasks[0]["checkpoint_cycles"], outcome.tasks[0]["killed_cycles"]) == (5, 46)
 
 
 def test_who_ends_at_the_boundary_leaves_at_once(play: Play) -> None:
-    # At 70 the tile in flight, 64–82, is task 0's last.
+    # At 70 the tile in flight is task 0's last.
     outcome = play(case(0, 70, config=SLOW_SWITCH), script(1))
-    assert shown(outcome, 0, 0)["preempt_ms"] == 12
-    assert outcome.timeline == [("run", 0, 0, 82), ("run", 1, 82, 164)]
+    assert shown(outcome, 0, 0)["preempt_ms"] == 16
+    assert outcome.timeline == [("run", 0, 0, 86), ("run", 1, 86, 172)]
 
 
 def test_a_switch_at_a_boundary_takes_no_run(play: Play) -> None:
