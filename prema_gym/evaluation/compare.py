@@ -88,11 +88,9 @@ def evaluate(
         progress: Told how far it is, from the calling thread.
 
     Raises:
-        ConfigError: A setting, policy or name is none, or a policy was trained on these seeds.
-        WorkloadError: A workload does not belong to the scenario.
+        ConfigError, WorkloadError: What was given does not fit, or was trained on these seeds.
     """
-    scenario, options = _as_scenario(scenario), options or SchedulerOptions()
-    estimate = one_estimate(estimate, oracle)
+    scenario = _as_scenario(scenario)
     settings = EvaluationSettings(
         scenario=scenario,
         policies=_names(policies),
@@ -101,9 +99,7 @@ def evaluate(
         seed=seed,
         workload=None if workload is None else as_batch(workload, compile_scenario(scenario)),
         relative_to=relative_to,
-        play=PlaySettings(
-            estimate=estimate, slots=slots, options=options, max_decisions=max_decisions
-        ),
+        play=_play_settings(one_estimate(estimate, oracle), slots, options, max_decisions),
         resamples=resamples,
         per_workload=per_workload,
         bounds=bounds,
@@ -189,6 +185,17 @@ def _as_scenario(given: Scenario | str | os.PathLike[str] | Mapping[str, Any]) -
     if isinstance(given, Mapping):
         return Scenario.from_dict(given)
     return given
+
+
+def _play_settings(
+    estimate: str, slots: int, options: SchedulerOptions | None, max_decisions: int | None
+) -> PlaySettings:
+    return PlaySettings(
+        estimate=estimate,
+        slots=slots,
+        options=SchedulerOptions() if options is None else options,
+        max_decisions=max_decisions,
+    )
 
 
 def _names(policies: Mapping[str, Decider]) -> tuple[str, ...]:
