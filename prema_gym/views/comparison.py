@@ -164,7 +164,7 @@ def _left_undone(evaluation: Evaluation, result: PolicyResult) -> str:
 
 
 def legend(evaluation: Evaluation) -> list[str]:
-    """What the marks in its tables mean: too few workloads, or tasks. Records have them in words."""
+    """What the marks in tables mean: too few workloads, or tasks. Records have them in words."""
     marked: dict[str, list[str]] = {}
     for metric in METRICS:
         for mark in {result.metrics[metric.name].mark for result in evaluation.policies.values()}:
