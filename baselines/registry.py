@@ -31,6 +31,7 @@ from prema_gym.baselines.planaria import Planaria
 from prema_gym.baselines.policy import Policy
 from prema_gym.baselines.preemption import Dynamic, Kill, NonPreemptive, Static
 from prema_gym.baselines.prema import Prema, Token
+from prema_gym.baselines.replan import Planner, Replan
 from prema_gym.baselines.shortest import (
     HighestResponseRatioNext,
     LeastER,
@@ -86,6 +87,8 @@ POLICIES: dict[str, tuple[type[Policy], type[Ordering]]] = {
     "aurora": (NonPreemptive, Aurora),
     "np-edf-admission": (NonPreemptive, EdfAdmission),
     "static-edf-admission": (Static, EdfAdmission),
+    # Ours.
+    "replan": (Planner, Replan),
 }
 
 _FCFS_NEVER_PREEMPTS = "no later arrival ever comes before the running task, so it is np-fcfs"

@@ -27,6 +27,12 @@ register(
     vector_entry_point="prema_gym.envs:PremaNPUVectorEnv",
 )
 
+register(
+    id="PremaNPU-MO-v0",
+    entry_point="prema_gym.envs:PremaNPUMOEnv",
+    vector_entry_point="prema_gym.envs:PremaNPUMOVectorEnv",
+)
+
 
 def observation_columns() -> tuple[Column, ...]:
     """Return the columns of the observation: name, unit, low, high and meaning of each."""

@@ -69,6 +69,9 @@ class Machine(Protocol):
     def host_link_bytes_per_s(self) -> float: ...
 
     @property
+    def switch_latency_us(self) -> float: ...
+
+    @property
     def element_bytes(self) -> int: ...
 
     @property
@@ -429,12 +432,12 @@ class Cursor:
     def context_bytes(self) -> int:
         return self.unstored_bytes + self.partial_bytes
 
-    def next_layer(self, oracle: bool) -> int:
+    def next_layer(self, estimate: str, calibration: float) -> int:
         """What the scheduler is shown of the layer of the next tile; 0 at the end."""
         if self.at_end:
             return 0
         tile = self.tiles[self.index]
-        return tile.layer_cycles if oracle else tile.layer_expected
+        return shown(estimate, tile.layer_cycles, tile.layer_expected, calibration)
 
     def reload_bytes(self) -> int:
         if self.at_end or self.tiles[self.index].starts_layer:
@@ -444,6 +447,13 @@ class Cursor:
 
     def refill_cycles(self) -> int:
         return 0 if self.at_end else self.tiles[self.index].refill
+
+
+def shown(estimate: str, true: int, expected: int, calibration: float) -> int:
+    """What the scheduler is told that something takes."""
+    if estimate == "calibrated":
+        return max(1, math.floor(expected * calibration + 0.5))
+    return {"algorithm1": expected, "oracle": true}[estimate]
 
 
 # --- tasks --------------------------------------------------------------------------------------
@@ -459,6 +469,7 @@ class TaskSpec:
     estimated: int
     deadline: int
     batch_size: int = 1
+    calibration: float = 1.0  # true time over estimate, where those are calibrated
 
     @property
     def isolated(self) -> int:
@@ -559,7 +570,7 @@ class ReferenceSimulator:
         quantum_cycles: int,
         token_wait: str = "since_wakeup",
         sticky_drain: bool = False,
-        oracle: bool = False,
+        estimate: str = "algorithm1",
         only_when_free: bool = False,
         max_decisions: int | None = None,
         horizon_cycles: int | None = None,
@@ -572,7 +583,7 @@ class ReferenceSimulator:
         self.quantum_cycles = quantum_cycles
         self.token_wait = token_wait
         self.sticky_drain = sticky_drain
-        self.oracle = oracle
+        self.estimate = estimate
         self.max_decisions = max_decisions
         self.horizon_cycles = horizon_cycles
         self.drop = drop
@@ -583,7 +594,7 @@ class ReferenceSimulator:
                 index=index,
                 spec=spec,
                 isolated=spec.isolated,
-                shown_estimate=spec.isolated if oracle else spec.estimated,
+                shown_estimate=shown(estimate, spec.isolated, spec.estimated, spec.calibration),
                 cursor=Cursor(spec.tiles),
                 token=float(spec.priority),
             )
@@ -795,6 +806,8 @@ class ReferenceSimulator:
             elif mechanism == KILL:
                 self._stop()
                 current.kills += 1
+                current.checkpoint_cycles += self._leave_cycles()
+                self._spend("checkpoint", current, self._leave_cycles())
                 current.killed += current.cursor.done
                 current.cursor = Cursor(current.spec.tiles)
             else:
@@ -827,7 +840,7 @@ class ReferenceSimulator:
 
     def _save(self, task: TaskState) -> None:
         context = task.cursor.context_bytes()
-        cycles = self._save_cycles(context)
+        cycles = self._leave_cycles() + self._save_cycles(context)
         task.saved_in = self._place(context)
         if task.saved_in == "npu":
             self.dram_used += context
@@ -835,6 +848,10 @@ class ReferenceSimulator:
             task.host_moves += 1
         task.checkpoint_cycles += cycles
         self._spend("checkpoint", task, cycles)
+
+    def _leave_cycles(self) -> int:
+        """Time until the machine lets go of a task that is not done."""
+        return round(self.config.switch_latency_us * self.config.clock_hz / 1_000_000)
 
     def _restore_cycles(self, task: TaskState) -> int:
         context = task.cursor.context_bytes()
@@ -902,6 +919,8 @@ class ReferenceSimulator:
         stop = task.cursor.at_boundary() if running else task.cursor
         context = stop.context_bytes()
         cycles_to_free = task.cursor.cycles_to_boundary() + self._save_cycles(context)
+        if not stop.at_end:
+            cycles_to_free += self._leave_cycles()
         return {
             "present": 1,
             "running": running,
@@ -913,7 +932,7 @@ class ReferenceSimulator:
             "estimated_ms": self._ms(task.shown_estimate),
             "executed_ms": self._ms(task.executed),
             "remaining_ms": self._ms(task.remaining),
-            "next_layer_ms": self._ms(stop.next_layer(self.oracle)),
+            "next_layer_ms": self._ms(stop.next_layer(self.estimate, task.spec.calibration)),
             "token": task.token,
             "slack_ms": self._ms(task.spec.deadline - self.now - task.remaining),
             "preempt_ms": self._ms(cycles_to_free if running else 0),

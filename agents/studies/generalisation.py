@@ -39,13 +39,13 @@ class Condition:
         scenario: What is drawn, and the machine.
         estimate_error: Standard deviation of the logarithm of a factor on every estimate: 0.5
             makes a third of them wrong by more than 1.6 times.
-        oracle: Show true times in place of estimates, to both policies.
+        estimate: What both policies are shown as isolated times.
     """
 
     title: str
     scenario: Scenario
     estimate_error: float = 0.0
-    oracle: bool = False
+    estimate: str = "algorithm1"
 
 
 def conditions(base: Scenario) -> tuple[Condition, ...]:
@@ -79,7 +79,7 @@ def conditions(base: Scenario) -> tuple[Condition, ...]:
         row("64 × 64 array", hardware=small),
         Condition(title="estimates off by e^±0.25", scenario=base, estimate_error=0.25),
         Condition(title="estimates off by e^±0.5", scenario=base, estimate_error=0.5),
-        Condition(title="true times shown", scenario=base, oracle=True),
+        Condition(title="true times shown", scenario=base, estimate="oracle"),
     )
 
 
@@ -93,7 +93,7 @@ def compare(policy: Decider, condition: Condition, workloads: int) -> Gains:
     play_settings = PlaySettings(
         slots=max(16, condition.scenario.num_tasks),
         max_decisions=MAX_DECISIONS,
-        oracle=condition.oracle,
+        estimate=condition.estimate,
     )
     own, reference = (
         measure(play(decider, catalog, batch, play_settings))

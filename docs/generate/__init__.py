@@ -2,6 +2,7 @@
 
 Run: python -m docs.generate             rewrites every part that is made from code alone
      python -m docs.generate.tournament  plays all policies; --write puts the tables in place
+     python -m docs.generate.switch_costs  plays policies on machines that switch ever more slowly
      python -m docs.generate.generalisation, learned_curve, shipped_policy
                                          what docs/learned.md shows of a trained policy
      python -m docs.generate.pictures    every picture in docs/pictures
@@ -19,6 +20,7 @@ from docs.generate import (
     command_list,
     environment_lists,
     format_list,
+    latency_list,
     module_map,
     policy_lists,
     task_keys,
@@ -32,6 +34,7 @@ PARTS: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     PAGES / "policies.md": policy_lists.PARTS,
     PAGES / "architecture.md": module_map.PARTS,
     PAGES / "learned.md": algorithm_list.PARTS,
+    PAGES / "switch-costs.md": latency_list.PARTS,
     PAGES / "bring-your-own.md": format_list.PARTS,
     PAGES / "rewards.md": environment_lists.PARTS,
     PAGES / "scenarios.md": task_keys.PARTS,

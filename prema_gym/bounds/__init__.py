@@ -14,10 +14,18 @@ on the real machine, from below where less is better and from above for STP.
   :func:`least_worst_ntt`: special cases with a simpler exact method.
 - :func:`decode`: the schedule a priority order stands for; :func:`regret`: distance to the optimum.
 
-Fairness is missing on purpose: idling can raise it, so no schedule of this kind bounds it.
+- :func:`fairness_bound`, :func:`antt_fairness_front`, :func:`mean_front`: how fair a schedule can
+  be that idles only while nothing waits (idling can raise fairness at will), and what it costs.
 """
 
 from prema_gym.bounds.exact import MAX_TASKS, Optimum, OptimumBatch, optimum, optimum_batch
+from prema_gym.bounds.fairness import (
+    Front,
+    antt_fairness_front,
+    fairness_bound,
+    fronts,
+    mean_front,
+)
 from prema_gym.bounds.objectives import OBJECTIVES, Objective, regret
 from prema_gym.bounds.relaxation import antt_bound, lp_bound, stp_cap
 from prema_gym.bounds.schedules import decode
@@ -31,14 +39,19 @@ from prema_gym.bounds.special import (
 __all__ = [
     "MAX_TASKS",
     "OBJECTIVES",
+    "Front",
     "Objective",
     "Optimum",
     "OptimumBatch",
     "antt_bound",
+    "antt_fairness_front",
     "decode",
+    "fairness_bound",
     "fewest_misses",
+    "fronts",
     "least_worst_ntt",
     "lp_bound",
+    "mean_front",
     "optimum",
     "optimum_batch",
     "regret",

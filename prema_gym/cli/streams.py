@@ -33,7 +33,7 @@ def refuse_for_streams(given: Mapping[str, object]) -> None:
 
 
 def stream_settings(
-    runs: int | None, seed: int, *, oracle: bool, slots: int, options: SchedulerOptions
+    runs: int | None, seed: int, *, estimate: str, slots: int, options: SchedulerOptions
 ) -> StreamSettings:
     """What options say of how long runs are played."""
     from prema_gym.evaluation.playing import PlaySettings
@@ -42,7 +42,7 @@ def stream_settings(
     return StreamSettings(
         runs=DEFAULT_RUNS if runs is None else runs,
         seed=seed,
-        play=PlaySettings(oracle=oracle, slots=slots, options=options),
+        play=PlaySettings(estimate=estimate, slots=slots, options=options),
     )
 
 

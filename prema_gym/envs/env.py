@@ -77,7 +77,7 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     | age_ms | ms | [0, inf) | time since arrival |
     | waited_ms | ms | [0, inf) | time in the system and not running |
     | since_run_ms | ms | [0, inf) | time since it last ran (since arrival if never) |
-    | estimated_ms | ms | [0, inf) | estimated isolated time (true time with oracle) |
+    | estimated_ms | ms | [0, inf) | estimated isolated time, as `estimate` says |
     | executed_ms | ms | [0, inf) | useful work done |
     | remaining_ms | ms | [0, inf) | estimated work left, not below 0 |
     | next_layer_ms | ms | [0, inf) | estimated time of the layer it goes on with |
@@ -157,7 +157,8 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     | slots | int | 16 | tasks a policy can choose from; more wait in a queue |
     | reward | name, dict of weights, function | "antt" | see above |
     | mechanisms | names | ("checkpoint",) | "checkpoint", "kill", "drain", in this order |
-    | oracle | bool | False | show true isolated times in place of estimates |
+    | estimate | "algorithm1", "calibrated", "oracle" | "algorithm1" | isolated times shown |
+    | oracle | bool | False | the same as ``estimate="oracle"`` |
     | workload | Workload, file, batch of one | None | replay exactly this in every episode |
     | max_decisions | int or None | 10 000 | truncate after so many decisions |
     | horizon_ms | float or None [ms] | None | truncate at the first decision from this time on |

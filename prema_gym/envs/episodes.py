@@ -109,7 +109,7 @@ class Episodes:
             max_tasks=max_tasks,
             mechanisms=settings.mechanisms,
             options=settings.options,
-            oracle=settings.oracle,
+            estimate=settings.estimate,
             record_timeline=settings.record_timeline,
             max_decisions=settings.max_decisions,
             horizon_ms=settings.horizon_ms,

@@ -26,12 +26,15 @@ from prema_gym.envs.seen import OBSERVATIONS, SLOT_ORDERS, Seen
 from prema_gym.errors import ConfigError, unknown_argument
 from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, MECHANISM_NAMES
 from prema_gym.simulator.options import (
+    DEFAULT_ESTIMATE,
     DEFAULT_SLOTS,
+    ESTIMATE,
     HORIZON_MS,
     MAX_DECISIONS,
     SLOTS,
     TOKEN_WAITS,
     SchedulerOptions,
+    one_estimate,
 )
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.scenario import Scenario
@@ -103,7 +106,12 @@ class EnvSettings:
     mechanisms: Sequence[str] = declared(
         DEFAULT_MECHANISMS, MECHANISM_NAMES, help='"checkpoint", "kill", "drain", in this order'
     )
-    oracle: bool = declared(False, truth(), help="show true isolated times in place of estimates")
+    estimate: str = declared(
+        DEFAULT_ESTIMATE,
+        ESTIMATE,
+        help="isolated times shown",
+    )
+    oracle: bool = declared(False, truth(), help='the same as ``estimate="oracle"``')
     workload: WorkloadLike | None = declared(
         None, _WORKLOAD, help="replay exactly this in every episode"
     )
@@ -151,6 +159,9 @@ class EnvSettings:
 
     def __post_init__(self) -> None:
         check_fields(self)
+        estimate = one_estimate(self.estimate, self.oracle)
+        object.__setattr__(self, "estimate", estimate)
+        object.__setattr__(self, "oracle", estimate == "oracle")
         if self.render_mode is not None:
             object.__setattr__(self, "record_timeline", True)
 

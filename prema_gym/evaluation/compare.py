@@ -28,7 +28,7 @@ from prema_gym.evaluation.results import Evaluation
 from prema_gym.evaluation.settings import BASELINE, EvaluationSettings
 from prema_gym.evaluation.summary import summarise
 from prema_gym.evaluation.versions import versions
-from prema_gym.simulator import DEFAULT_SLOTS, SchedulerOptions
+from prema_gym.simulator import DEFAULT_ESTIMATE, DEFAULT_SLOTS, SchedulerOptions, one_estimate
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import Catalog, compile_scenario
 from prema_gym.workloads.fields import TASK_FIELDS
@@ -54,6 +54,7 @@ def evaluate(
     seed: int = 0,
     workload: WorkloadLike | None = None,
     relative_to: str = BASELINE,
+    estimate: str = DEFAULT_ESTIMATE,
     oracle: bool = False,
     slots: int = DEFAULT_SLOTS,
     options: SchedulerOptions | None = None,
@@ -74,32 +75,35 @@ def evaluate(
         seed: Workload i is drawn from seed + i; the intervals' resamples from ``seed`` too.
         workload: Play this workload, batch of workloads or file; nothing is drawn then.
         relative_to: Name in ``policies`` that ratios compare with.
-        oracle: Show policies true isolated times in place of estimates.
-        slots: Rows of the context table.
+        estimate: Isolated times that policies see: ``algorithm1``, ``calibrated`` or ``oracle``.
+        oracle: The same as ``estimate="oracle"``.
+        slots: Rows of the table.
         options: Open points of the scheduler.
         max_decisions: Cut a workload off after so many; None: far more than any policy needs.
         resamples: Bootstrap resamples.
         per_workload: Keep each workload's values.
         per_task: Keep what became of each task, in memory.
         bounds: Find the clairvoyant optimum of each workload (at most 20 tasks), and regrets.
-        threads: Threads that play chunks of workloads; None: one a core.
-        progress: Told how far the simulation is, from the calling thread.
+        threads: Threads that play; None: one a core.
+        progress: Told how far it is, from the calling thread.
 
     Raises:
         ConfigError: A setting, policy or name is none, or a policy was trained on these seeds.
         WorkloadError: A workload does not belong to the scenario.
     """
     scenario, options = _as_scenario(scenario), options or SchedulerOptions()
-    _check_policies(policies)
+    estimate = one_estimate(estimate, oracle)
     settings = EvaluationSettings(
         scenario=scenario,
-        policies=tuple(policies),
+        policies=_names(policies),
         mechanisms={name: mechanisms_of(policy) for name, policy in policies.items()},
         workloads=workloads,
         seed=seed,
         workload=None if workload is None else as_batch(workload, compile_scenario(scenario)),
         relative_to=relative_to,
-        play=PlaySettings(oracle=oracle, slots=slots, options=options, max_decisions=max_decisions),
+        play=PlaySettings(
+            estimate=estimate, slots=slots, options=options, max_decisions=max_decisions
+        ),
         resamples=resamples,
         per_workload=per_workload,
         bounds=bounds,
@@ -189,9 +193,10 @@ def _as_scenario(given: Scenario | str | os.PathLike[str] | Mapping[str, Any]) -
     return given
 
 
-def _check_policies(policies: Mapping[str, Decider]) -> None:
+def _names(policies: Mapping[str, Decider]) -> tuple[str, ...]:
     if not isinstance(policies, Mapping) or not policies:
         raise ConfigError(f"policies must be at least one policy by name, got {policies!r}")
+    return tuple(policies)
 
 
 def _refuse_trained_on(policies: Mapping[str, Decider], seeds: range) -> None:

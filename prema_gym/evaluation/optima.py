@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym import metrics
-from prema_gym.bounds import OptimumBatch, optimum_batch, regret
+from prema_gym.bounds import OptimumBatch, fairness_bound, optimum_batch, regret
 from prema_gym.errors import UnknownNameError
 from prema_gym.evaluation.results import PolicyResult
 from prema_gym.metrics import FloatArray, IntArray
@@ -73,8 +73,11 @@ GOALS: Mapping[str, Goal] = {
     ),
     "deadline_miss": Goal("deadline_misses", _missed, due=True),
 }
-"""By the metric's name. Fairness has no optimum of this kind, percentiles over pooled tasks none
-per workload; see ``prema_gym.bounds``."""
+"""By the metric's name. Percentiles over pooled tasks have none per workload."""
+
+FAIRNESS = "fairness"
+"""Its bound is no optimum of that kind: no schedule but the limit of some reaches it, and only
+work-conserving ones without KILL are held to it (`prema_gym.bounds.fairness`)."""
 
 
 def best_values(batch: WorkloadBatch, metric: str, *, threads: int | None = None) -> FloatArray:
@@ -103,10 +106,33 @@ def best_values(batch: WorkloadBatch, metric: str, *, threads: int | None = None
 
 def optima(batches: Sequence[WorkloadBatch], threads: int) -> dict[str, FloatArray]:
     """The best value any schedule of each workload can have, by metric: float64 (workloads,)."""
-    return {
+    best = {
         name: np.concatenate([best_values(batch, name, threads=threads) for batch in batches])
         for name in GOALS
     }
+    best[FAIRNESS] = np.concatenate([fairest_values(batch) for batch in batches])
+    return best
+
+
+def fairest_values(batch: WorkloadBatch, *, holding: bool = True) -> FloatArray:
+    """The largest fairness of any work-conserving schedule of each workload: float64 (W,).
+
+    Args:
+        batch: The workloads.
+        holding: See :func:`prema_gym.bounds.fairness_bound`.
+    """
+    return np.array(
+        [
+            fairness_bound(arrival[:n], isolated[:n], priority[:n], holding=holding)
+            for arrival, isolated, priority, n in zip(
+                batch.arrival_cycles,
+                batch.isolated_cycles,
+                batch.priority,
+                batch.num_tasks.tolist(),
+                strict=True,
+            )
+        ]
+    )
 
 
 def per_workload_regrets(result: PolicyResult, best: FloatArray, name: str) -> FloatArray:
@@ -118,7 +144,7 @@ def per_workload_regrets(result: PolicyResult, best: FloatArray, name: str) -> F
     if result.unfinished:
         return np.full(len(values), math.nan)
     pairs = zip(values.tolist(), best.tolist(), strict=True)
-    objective = GOALS[name].objective
+    objective = _objective(name)
     return np.array([float(regret(objective, value, optimum)) for value, optimum in pairs])
 
 
@@ -128,9 +154,14 @@ def regrets(result: PolicyResult, optima: Mapping[str, float]) -> dict[str, floa
     if result.unfinished:
         return dict.fromkeys(optima, math.nan)
     return {
-        name: float(regret(GOALS[name].objective, result.metrics[name].mean, best))
+        name: float(regret(_objective(name), result.metrics[name].mean, best))
         for name, best in optima.items()
     }
+
+
+def _objective(metric: str) -> str:
+    """The objective whose regret is measured alike: fairness is better if larger, as STP is."""
+    return "stp" if metric == FAIRNESS else GOALS[metric].objective
 
 
 def goal_of(metric: str) -> Goal:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from prema_gym.baselines.choosing import program_of
-from prema_gym.checks import check_fields, declared, instance, optional, truth, whole
+from prema_gym.checks import check_fields, declared, instance, optional, whole
 from prema_gym.errors import ConfigError
 from prema_gym.evaluation.compiled import play_by
 from prema_gym.evaluation.outcomes import outcomes_of
@@ -24,7 +24,14 @@ from prema_gym.evaluation.policy import (
     mechanisms_of,
 )
 from prema_gym.metrics import Outcomes
-from prema_gym.simulator import DEFAULT_SLOTS, MAX_SLOTS, SchedulerOptions, Simulator
+from prema_gym.simulator import (
+    DEFAULT_ESTIMATE,
+    DEFAULT_SLOTS,
+    ESTIMATE,
+    MAX_SLOTS,
+    SchedulerOptions,
+    Simulator,
+)
 from prema_gym.simulator.unchecked import UncheckedSimulator
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.workload import WorkloadBatch
@@ -35,13 +42,15 @@ class PlaySettings:
     """What a policy plays with, whichever it is.
 
     Attributes:
-        oracle: Show it true isolated times in place of estimates.
+        estimate: What it is shown as isolated times: ``algorithm1``, ``calibrated`` or ``oracle``.
         slots: Rows of the context table.
         options: Open points of the scheduler.
         max_decisions: Cut a workload off after so many decisions; None: no limit.
     """
 
-    oracle: bool = declared(False, truth(), help="show policies true times in place of estimates")
+    estimate: str = declared(
+        DEFAULT_ESTIMATE, ESTIMATE, help="what policies are shown as isolated times"
+    )
     slots: int = declared(
         DEFAULT_SLOTS, whole(1, MAX_SLOTS), unit="slots", help="rows of the context table"
     )
@@ -105,7 +114,7 @@ def simulator_for(
         num_envs=len(batch),
         max_tasks=batch.profile.shape[1],
         mechanisms=mechanisms_of(policy),
-        oracle=settings.oracle,
+        estimate=settings.estimate,
         only_when_free=decides_only_when_free(policy),
         slots=settings.slots,
         options=settings.options,

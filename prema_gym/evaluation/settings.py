@@ -25,7 +25,7 @@ from prema_gym.errors import ConfigError, UnknownNameError, located
 from prema_gym.evaluation.bootstrap import RESAMPLES
 from prema_gym.evaluation.playing import PlaySettings
 from prema_gym.files import infinity_as_text, infinity_from_text
-from prema_gym.simulator import SchedulerOptions
+from prema_gym.simulator import DEFAULT_ESTIMATE, SchedulerOptions, one_estimate
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.workload import WorkloadBatch
 
@@ -132,6 +132,9 @@ class EvaluationSettings:
         Raises:
             ConfigError: A value is not allowed, or a key is not known.
         """
+        data = dict(data)
+        if "oracle" in data:  # in reports of older versions
+            data["estimate"] = one_estimate(DEFAULT_ESTIMATE, data.pop("oracle"))
         of_play = [one.name for one in fields(PlaySettings)]
         own = [one.name for one in fields(cls) if one.name != "play"]
         check_keys(data, [*own, *of_play], where)

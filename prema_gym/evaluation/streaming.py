@@ -84,7 +84,7 @@ def play_runs(
         mechanisms_of(policy),
         quantum_cycles=scenario.quantum_cycles,
         clock_hz=scenario.hardware.clock_hz,
-        oracle=settings.oracle,
+        estimate=settings.estimate,
         drop=scenario.drop,
         queue_limit=scenario.queue_limit,
         refills=True,

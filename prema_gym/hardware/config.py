@@ -27,6 +27,7 @@ from prema_gym.checks import (
 )
 from prema_gym.errors import ConfigError
 from prema_gym.files import read_toml, write_toml
+from prema_gym.hardware.switching import LATENCY
 
 INT64_MAX = 2**63 - 1
 
@@ -124,6 +125,13 @@ class NPUConfig:
     )
     host_link_bytes_per_s: int | float = _rate(
         16_000_000_000, "ours: PCIe 3.0 x16, the host link of accelerators of that time"
+    )
+    switch_latency_us: float = declared(
+        0.0,
+        LATENCY,
+        unit="µs",
+        source="a CHECKPOINT or KILL takes so long beside the bytes it moves; the paper has none "
+        "(S); published figures go by name, `gpu-interrupt` for 32 (hardware/switching.py)",
     )
     element_bytes: int = _size(
         2, "B", "weights and activations; ours (fidelity.md, C): 16-bit operands", most=64
@@ -240,6 +248,11 @@ class NPUConfig:
     def microseconds(self, cycles: float) -> float:
         """Time of ``cycles`` in microseconds."""
         return cycles * 1e6 / self.clock_hz
+
+    @property
+    def switch_cycles(self) -> int:
+        """Switch latency [cycles]."""
+        return self.cycles(self.switch_latency_us / 1e3)
 
     def cycles(self, milliseconds: float) -> int:
         """Nearest whole number of cycles: 0.25 ms is 175 000 at 700 MHz, 250 000 at 1 GHz."""

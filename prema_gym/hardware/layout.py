@@ -57,7 +57,8 @@ DRAM_DEN = 3
 HOST_NUM = 4
 HOST_DEN = 5
 INNER_REFILL_CYCLES = 6  # of the array at a restore before any other tile of an output tile
-MACHINE_FIELDS = 7
+SWITCH_CYCLES = 7  # of a preemption, before anything is saved
+MACHINE_FIELDS = 8
 
 
 class ProfileTable(NamedTuple):
@@ -67,4 +68,5 @@ class ProfileTable(NamedTuple):
     starts: NDArray[np.int64]  # (num_segments,) their START_CYCLES once more: a search reads lines
     phases: NDArray[np.int64]  # (num_phases, PHASE_FIELDS)
     profiles: NDArray[np.int64]  # (num_profiles, 2)
+    calibration: NDArray[np.float64]  # (num_profiles,) true time over estimate, on average; or 1
     machine: NDArray[np.int64]  # (MACHINE_FIELDS,)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from prema_gym.errors import located
 from prema_gym.hardware.config import NPUConfig
+from prema_gym.hardware.layout import SWITCH_CYCLES
 from prema_gym.hardware.profile import Profile, build_profile
 from prema_gym.hardware.spread import Spread, preemption_spread
 from prema_gym.hardware.transfers import dram_cycles, host_cycles
@@ -26,6 +27,7 @@ class PreemptionCost:
     """
 
     wait_cycles: int  # until the next boundary
+    switch_cycles: int  # then, before anything is saved: the machine's own switch latency
     context_bytes: int  # saved by CHECKPOINT, 0 for the others
     reload_bytes: int  # weights and inputs loaded again on restore
     save_cycles: int  # CHECKPOINT to NPU memory
@@ -38,12 +40,12 @@ class PreemptionCost:
     @property
     def checkpoint_latency_cycles(self) -> int:
         """From the request until the machine is free, by CHECKPOINT to NPU memory."""
-        return self.wait_cycles + self.save_cycles
+        return self.wait_cycles + self.switch_cycles + self.save_cycles
 
     @property
     def kill_latency_cycles(self) -> int:
         """From the request until the machine is free, by KILL."""
-        return self.wait_cycles
+        return self.wait_cycles + self.switch_cycles
 
     @property
     def drain_latency_cycles(self) -> int:
@@ -73,6 +75,7 @@ def preemption_cost(
     machine = profile.table.machine
     return PreemptionCost(
         wait_cycles=boundary - progress_cycles,
+        switch_cycles=int(machine[SWITCH_CYCLES]) if boundary < total else 0,
         context_bytes=context,
         reload_bytes=reload,
         save_cycles=int(dram_cycles(machine, context)),
@@ -94,7 +97,7 @@ class PreemptionRow:
     input_length: int
     output_length: int
     context_bytes: Spread  # saved at the next boundary
-    latency_us: Spread  # to the next boundary, plus the save
+    latency_us: Spread  # to the next boundary, plus the switch latency and the save
 
 
 def preemption_table(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,8 @@ from prema_gym.hardware.transfers import machine_array
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.network import Network, Phase
 from prema_gym.networks.work import Gemm
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 _LENGTH = whole()
 
@@ -159,6 +162,7 @@ def stack_profiles(config: NPUConfig, profiles: Sequence[Profile]) -> ProfileTab
         starts=_frozen(segments[:, START_CYCLES].copy()),
         phases=_frozen(np.concatenate(phases)),
         profiles=_frozen(np.stack([firsts, ends], axis=1)),
+        calibration=_frozen(np.ones(len(profiles))),
         machine=machine_array(config),
     )
 
@@ -249,7 +253,7 @@ def _check_int64(what: str, value: int, unit: str) -> None:
     whole(0, INT64_MAX, unit=unit).check(what, value)
 
 
-def _frozen(array: NDArray[np.int64]) -> NDArray[np.int64]:
+def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
     """Make an array read-only: profiles are shared and cached."""
     array.flags.writeable = False
     return array

@@ -25,6 +25,7 @@ from prema_gym.hardware.layout import (
     OUTPUT_STEPS,
     PARTIAL_BYTES,
     REPEAT,
+    SWITCH_CYCLES,
     TILES,
     UNSTORED_BYTES,
 )
@@ -123,12 +124,16 @@ def _segment_tiles(segment: list[int], ends_layer: bool) -> Iterator[tuple[int, 
 def _save_cycles(
     machine: NDArray[np.int64], contexts: NDArray[np.int64], out: NDArray[np.int64]
 ) -> None:
-    """Write to ``out`` the cycles that saving each context takes, if NPU memory is empty."""
+    """Write to ``out`` the cycles to save each context, switch latency included.
+
+    NPU memory is empty, and the task's last tile counts as any other.
+    """
     for index in range(len(contexts)):
         if contexts[index] <= machine[DRAM_BYTES]:
             out[index] = dram_cycles(machine, contexts[index])
         else:
             out[index] = host_cycles(machine, contexts[index])
+        out[index] += machine[SWITCH_CYCLES]
 
 
 def _weighted_quantile(

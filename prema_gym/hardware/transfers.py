@@ -20,6 +20,7 @@ from prema_gym.hardware.layout import (
     HOST_NUM,
     INNER_REFILL_CYCLES,
     MACHINE_FIELDS,
+    SWITCH_CYCLES,
 )
 
 
@@ -32,6 +33,7 @@ def machine_array(config: NPUConfig) -> NDArray[np.int64]:
     machine[DRAM_LATENCY_CYCLES] = config.dram_latency_cycles
     machine[DRAM_NUM], machine[DRAM_DEN] = dram.numerator, dram.denominator
     machine[HOST_NUM], machine[HOST_DEN] = host.numerator, host.denominator
+    machine[SWITCH_CYCLES] = config.switch_cycles
     machine[INNER_REFILL_CYCLES] = config.hidden_fill_cycles
     machine.flags.writeable = False
     return machine

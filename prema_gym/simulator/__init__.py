@@ -44,10 +44,14 @@ from prema_gym.simulator.observation import (
 
 if TYPE_CHECKING:
     from prema_gym.simulator.options import (
+        DEFAULT_ESTIMATE,
         DEFAULT_SLOTS,
+        ESTIMATE,
+        ESTIMATES,
         MAX_SLOTS,
         TOKEN_WAITS,
         SchedulerOptions,
+        one_estimate,
     )
     from prema_gym.simulator.simulator import Simulator
     from prema_gym.simulator.state import (
@@ -68,10 +72,13 @@ __all__ = [
     "CHECKPOINTING",
     "COLUMNS",
     "CONTEXT_BYTES",
+    "DEFAULT_ESTIMATE",
     "DEFAULT_MECHANISMS",
     "DEFAULT_SLOTS",
     "ENV_DTYPE",
+    "ESTIMATE",
     "ESTIMATED_MS",
+    "ESTIMATES",
     "EXECUTED_MS",
     "IDLE",
     "MAX_SLOTS",
@@ -105,12 +112,22 @@ __all__ = [
     "State",
     "check_mechanisms",
     "column_names",
+    "one_estimate",
 ]
 
 __getattr__, __dir__ = on_first_use(
     __name__,
     {
-        "options": ("DEFAULT_SLOTS", "MAX_SLOTS", "TOKEN_WAITS", "SchedulerOptions"),
+        "options": (
+            "DEFAULT_ESTIMATE",
+            "DEFAULT_SLOTS",
+            "ESTIMATE",
+            "ESTIMATES",
+            "MAX_SLOTS",
+            "TOKEN_WAITS",
+            "SchedulerOptions",
+            "one_estimate",
+        ),
         "simulator": ("Simulator",),
         "state": (
             "CHECKPOINTING",

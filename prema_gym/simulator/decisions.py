@@ -6,7 +6,7 @@ All functions work in place on environment ``b`` of the batch. Times are int64 c
 from __future__ import annotations
 
 from prema_gym.compiled.jit import inlined
-from prema_gym.hardware.layout import ProfileTable
+from prema_gym.hardware.layout import SWITCH_CYCLES, ProfileTable
 from prema_gym.hardware.locate import first_segment
 from prema_gym.simulator.clock import run_for, spend, take_arrivals
 from prema_gym.simulator.mechanisms import Mechanism
@@ -90,9 +90,11 @@ def _stop_runner(
         task["executed_cycles"] = 0
         task["kills"] += 1
         task["next_layer_cycles"] = layer_cycles(
-            table, options, first_segment(table, task["profile"])
+            table, options, task["profile"], first_segment(table, task["profile"])
         )
         task["stopped_cycles"] = env["now_cycles"]
+        task["checkpoint_cycles"] += table.machine[SWITCH_CYCLES]
+        spend(state, b, index, CHECKPOINTING, table.machine[SWITCH_CYCLES])
     else:
         task["context_bytes"] = env["boundary_context_bytes"]
         task["resume_cycles"] = env["boundary_resume_cycles"]

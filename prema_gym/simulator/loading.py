@@ -7,8 +7,8 @@ from prema_gym.compiled.straight import straight_line
 from prema_gym.hardware.layout import AT_END, ProfileTable
 from prema_gym.hardware.locate import first_segment
 from prema_gym.simulator.clock import spend, take_arrivals
-from prema_gym.simulator.options import EngineOptions
-from prema_gym.simulator.rules import Record, layer_cycles, observe
+from prema_gym.simulator.options import EngineOptions, Shown
+from prema_gym.simulator.rules import Record, calibrated_cycles, layer_cycles, observe
 from prema_gym.simulator.state import (
     ASKING,
     ENV_DTYPE,
@@ -20,6 +20,8 @@ from prema_gym.simulator.state import (
 )
 from prema_gym.simulator.wakeups import play_on
 from prema_gym.workloads.workload import WorkloadArrays
+
+_CALIBRATED, _ORACLE = int(Shown.CALIBRATED), int(Shown.ORACLE)
 
 # Task ``i`` of row ``k`` of a workload, into its record.
 _copy_inputs = straight_line(
@@ -62,8 +64,10 @@ def add_task(
 ) -> None:
     """Make task ``i`` of row ``k`` of a workload one to which nothing has happened yet."""
     _copy_inputs(task, workload, k, i)
-    _clear_task(task, options.oracle)
-    task["next_layer_cycles"] = layer_cycles(table, options, first_segment(table, task["profile"]))
+    _clear_task(task, table, options)
+    profile = task["profile"]
+    first = first_segment(table, profile)
+    task["next_layer_cycles"] = layer_cycles(table, options, profile, first)
 
 
 @inlined
@@ -79,12 +83,17 @@ def clear_env(state: State, b: int, num_tasks: int) -> None:
 
 
 @inlined
-def _clear_task(task: Record, oracle: bool) -> None:
+def _clear_task(task: Record, table: ProfileTable, options: EngineOptions) -> None:
     """Reset what happened to a task, and fix what the scheduler is shown of it."""
     _zero_task(task)
     task["first_run_cycles"] = NONE
     task["completion_cycles"] = NONE
-    task["shown_cycles"] = task["isolated_cycles"] if oracle else task["estimated_cycles"]
+    shown = task["estimated_cycles"]
+    if options.estimate == _ORACLE:
+        shown = task["isolated_cycles"]
+    elif options.estimate == _CALIBRATED:
+        shown = calibrated_cycles(table, task["profile"], shown)
+    task["shown_cycles"] = shown
     task["stopped_cycles"] = task["arrival_cycles"]
     task["segment"] = AT_END
     task["token"] = task["priority"]

@@ -30,7 +30,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("age_ms", "ms", 0, math.inf, "time since arrival"),
     Column("waited_ms", "ms", 0, math.inf, "time in the system and not running"),
     Column("since_run_ms", "ms", 0, math.inf, "time since it last ran (since arrival if never)"),
-    Column("estimated_ms", "ms", 0, math.inf, "estimated isolated time (true time with oracle)"),
+    Column("estimated_ms", "ms", 0, math.inf, "estimated isolated time, as `estimate` says"),
     Column("executed_ms", "ms", 0, math.inf, "useful work done"),
     Column("remaining_ms", "ms", 0, math.inf, "estimated work left, not below 0"),
     Column("next_layer_ms", "ms", 0, math.inf, "estimated time of the layer it goes on with"),

@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from prema_gym.checks import check_fields, declared, one_of, positive, truth, whole
+from prema_gym.errors import ConfigError
 from prema_gym.simulator.mechanisms import MECHANISMS
 from prema_gym.simulator.state import NONE
 from prema_gym.workloads.arrivals import DROPS
@@ -30,6 +31,34 @@ class TokenWait(IntEnum):
     # the form that SCALE-Sim-PREMA took after finding that tokens grew too fast
     TOTAL = 1  # since it arrived, run time aside: as in prema_sim
     SINCE_RUN = 2  # since it last ran: as in Dysta's simulator
+
+
+class Shown(IntEnum):
+    """What a scheduler is shown as a task's isolated time; the value is the engine's code."""
+
+    ALGORITHM1 = 0  # the workload's own estimate, by the paper's Algorithm 1
+    CALIBRATED = 1  # the same × the mean of true time over it for the network and batch
+    ORACLE = 2  # the true time
+
+
+ESTIMATES: tuple[str, ...] = tuple(shown.name.lower() for shown in Shown)
+DEFAULT_ESTIMATE = ESTIMATES[Shown.ALGORITHM1]
+ESTIMATE = one_of("estimate", ESTIMATES)
+"""What a name of one of them may be."""
+
+
+def one_estimate(estimate: str, oracle: bool) -> str:
+    """The estimate that two settings ask for, of which ``oracle`` is the older name of one.
+
+    Raises:
+        ConfigError: They ask for two different ones.
+    """
+    known: str = ESTIMATE.check("estimate", estimate)
+    if not truth().check("oracle", oracle):
+        return known
+    if known not in (DEFAULT_ESTIMATE, ESTIMATES[Shown.ORACLE]):
+        raise ConfigError(f"oracle shows true times, but estimate is {known!r}: give one of them")
+    return ESTIMATES[Shown.ORACLE]
 
 
 TOKEN_WAITS: tuple[str, ...] = tuple(wait.name.lower() for wait in TokenWait)
@@ -77,7 +106,7 @@ class EngineOptions(NamedTuple):
     quantum_cycles: int
     token_wait: int  # a TokenWait
     sticky_drain: bool
-    oracle: bool  # show true times in place of estimates
+    estimate: int  # a Shown
     only_when_free: bool  # ask nothing while a task runs
     max_decisions: int  # 0: no limit
     horizon_cycles: int  # 0: no limit
@@ -93,7 +122,7 @@ def engine_options(
     *,
     quantum_cycles: int,
     clock_hz: float,
-    oracle: bool = False,
+    estimate: str = DEFAULT_ESTIMATE,
     only_when_free: bool = False,
     max_decisions: int | None = None,
     horizon_ms: float | None = None,
@@ -108,7 +137,7 @@ def engine_options(
         mechanisms: Names, checked, in the order of the action space.
         quantum_cycles: The scheduler's quantum.
         clock_hz: Of the NPU.
-        oracle: Show true isolated times in place of estimates.
+        estimate: What is shown as isolated times, a name in ``ESTIMATES``.
         only_when_free: Ask nothing while a task runs.
         max_decisions: Decisions before truncation; None: no limit.
         horizon_ms: Time from which on a decision is truncated; None: no limit.
@@ -124,7 +153,7 @@ def engine_options(
         quantum_cycles=quantum_cycles,
         token_wait=TOKEN_WAITS.index(options.token_wait),
         sticky_drain=options.sticky_drain,
-        oracle=oracle,
+        estimate=ESTIMATES.index(estimate),
         only_when_free=only_when_free,
         max_decisions=0 if max_decisions is None else max_decisions,
         horizon_cycles=0 if horizon_ms is None else max(1, round(horizon_ms * clock_hz / 1e3)),

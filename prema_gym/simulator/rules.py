@@ -7,6 +7,7 @@ time. Source: ``docs/simulator.md``.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,15 @@ from prema_gym.hardware.layout import (
     DRAM_BYTES,
     LAYER_CYCLES,
     LAYER_ESTIMATED_CYCLES,
+    SWITCH_CYCLES,
     ProfileTable,
 )
 from prema_gym.hardware.locate import locate_inlined
 from prema_gym.hardware.transfers import dram_cycles, host_cycles
-from prema_gym.simulator.options import EngineOptions
+from prema_gym.simulator.options import EngineOptions, Shown
 from prema_gym.simulator.state import ASKING, NONE, State
+
+_CALIBRATED, _ORACLE = int(Shown.CALIBRATED), int(Shown.ORACLE)
 
 Record = np.void  # one structured record, seen as a reference
 Row = NDArray[Any]  # one row of a table (columns,), or rows (tasks, columns): float32 or float64
@@ -87,13 +91,22 @@ def resume_cycles(
 
 
 @inlined
-def layer_cycles(table: ProfileTable, options: EngineOptions, segment: int) -> int:
+def calibrated_cycles(table: ProfileTable, profile: int, estimated_cycles: int) -> int:
+    """An estimate × the calibration of its profile, rounded, and at least one cycle."""
+    return int(max(1, math.floor(estimated_cycles * table.calibration[profile] + 0.5)))
+
+
+@inlined
+def layer_cycles(table: ProfileTable, options: EngineOptions, profile: int, segment: int) -> int:
     """What the scheduler is shown of the layer with this segment [cycles]; 0 at a task's end."""
     if segment == AT_END:
         return 0
-    if options.oracle:
+    if options.estimate == _ORACLE:
         return int(table.segments[segment, LAYER_CYCLES])
-    return int(table.segments[segment, LAYER_ESTIMATED_CYCLES])
+    estimated = int(table.segments[segment, LAYER_ESTIMATED_CYCLES])
+    if options.estimate == _CALIBRATED:
+        return int(calibrated_cycles(table, profile, estimated))
+    return estimated
 
 
 @inlined
@@ -134,7 +147,8 @@ def _write_runner(
     )
     task["segment"] = segment
     saving, to_host = save_cycles(env, table.machine, context_bytes)
-    next_layer = layer_cycles(table, options, segment)
+    saving += table.machine[SWITCH_CYCLES] * (segment != AT_END)  # a task that ends just leaves
+    next_layer = layer_cycles(table, options, task["profile"], segment)
     env["boundary_cycles"] = boundary
     env["boundary_context_bytes"] = context_bytes
     env["boundary_save_cycles"] = saving

@@ -23,7 +23,9 @@ from prema_gym.errors import ConfigError, IllegalActionError, WorkloadError
 from prema_gym.simulator import engine, rules
 from prema_gym.simulator.mechanisms import DEFAULT_MECHANISMS, check_mechanisms
 from prema_gym.simulator.options import (
+    DEFAULT_ESTIMATE,
     DEFAULT_SLOTS,
+    ESTIMATE,
     HORIZON_MS,
     MAX_DECISIONS,
     MAX_TASKS,
@@ -53,7 +55,7 @@ class Simulator(UncheckedSimulator):
         max_tasks: Largest number of tasks a workload may have; default the scenario's.
         mechanisms: What the action space offers, in this order (see ``docs/simulator.md``).
         options: Open points of the scheduler.
-        oracle: Show true isolated times in place of estimates.
+        estimate: What is shown as isolated times, a name in ``ESTIMATES``.
         only_when_free: Ask nothing while a task runs: for policies that then always go on.
         record_timeline: Keep the slices of run, checkpoint, restore and idle.
         max_decisions: Truncate after so many decisions; None: no limit.
@@ -69,7 +71,7 @@ class Simulator(UncheckedSimulator):
         max_tasks: int | None = None,
         mechanisms: Sequence[str] = DEFAULT_MECHANISMS,
         options: SchedulerOptions | None = None,
-        oracle: bool = False,
+        estimate: str = DEFAULT_ESTIMATE,
         only_when_free: bool = False,
         record_timeline: bool = False,
         max_decisions: int | None = None,
@@ -78,7 +80,7 @@ class Simulator(UncheckedSimulator):
         max_tasks = catalog.scenario.num_tasks if max_tasks is None else max_tasks
         self.mechanisms = check_mechanisms(mechanisms)
         self.options = SchedulerOptions() if options is None else options
-        self.oracle: bool = truth().check("oracle", oracle)
+        self.estimate: str = ESTIMATE.check("estimate", estimate)
         super().__init__(
             catalog,
             engine_options(
@@ -86,7 +88,7 @@ class Simulator(UncheckedSimulator):
                 self.mechanisms,
                 quantum_cycles=catalog.scenario.quantum_cycles,
                 clock_hz=catalog.scenario.hardware.clock_hz,
-                oracle=self.oracle,
+                estimate=self.estimate,
                 only_when_free=truth().check("only_when_free", only_when_free),
                 max_decisions=optional(MAX_DECISIONS).check("max_decisions", max_decisions),
                 horizon_ms=optional(HORIZON_MS).check("horizon_ms", horizon_ms),

@@ -44,13 +44,13 @@ TASK_RECORDS = (
     "dispatches",  # times it was put on the NPU
     # Times it was preempted by each mechanism; a DRAIN counts where it ended under that decision.
     *(mechanism.counter for mechanism in Mechanism),
-    "checkpoint_cycles",  # time spent saving its context
+    "checkpoint_cycles",  # time spent taking the machine from it and saving its context
     "restore_cycles",  # time spent restoring it
     "host_moves",  # saves that went over the host link
 )
 # The scheduler's own bookkeeping of a task.
 _TASK_INTERNALS = (
-    "shown_cycles",  # the estimate the scheduler sees (the true time with oracle)
+    "shown_cycles",  # the estimate the scheduler sees (by `options.Shown`)
     "token_waited_cycles",  # waited at the previous token update
     "stopped_cycles",  # when it last stopped running
     "context_bytes",  # saved context
@@ -115,7 +115,7 @@ ENV_DTYPE = np.dtype(
             "dram_used_bytes",  # by checkpointed contexts
             "boundary_cycles",  # the runner's next boundary, as of the last observation,
             "boundary_context_bytes",  # the context there,
-            "boundary_save_cycles",  # the time to save it,
+            "boundary_save_cycles",  # the time to switch and save it,
             "boundary_resume_cycles",  # the time to restore it,
             "boundary_next_layer_cycles",  # what is shown of the layer that goes on there,
             "boundary_to_host",  # and 1 if the context would have to go to the host

@@ -87,6 +87,7 @@ def command(evaluation: Evaluation) -> str:
     words += ["--workloads", str(evaluation.workloads), "--seed", str(evaluation.seed)]
     if settings.get("slots", 16) != 16:
         words += ["--slots", str(settings["slots"])]
-    for option in ("oracle", "bounds"):
-        words += [f"--{option}"] if settings.get(option) else []
+    if settings.get("estimate", "algorithm1") != "algorithm1":
+        words += ["--estimate", settings["estimate"]]
+    words += ["--bounds"] if settings.get("bounds") else []
     return " ".join(map(shlex.quote, words))

@@ -20,6 +20,7 @@ from prema_gym.hardware.layout import ProfileTable
 from prema_gym.hardware.profile import stack_profiles
 from prema_gym.networks.network import Network
 from prema_gym.workloads.arrivals import ARRIVALS
+from prema_gym.workloads.calibration import calibration
 from prema_gym.workloads.costs import work_out
 from prema_gym.workloads.fields import IntArray
 from prema_gym.workloads.rates import window_of_load
@@ -176,6 +177,8 @@ def _compiled(scenario: Scenario, trace_state: tuple[int, ...]) -> Catalog:
         batch_draws=draws(np.arange(len(scenario.batch_sizes)), scenario.batch_shares),
         **costs.columns,
     )
-    for array in arrays:
+    factors = calibration(arrays)
+    for array in (*arrays, factors):
         array.flags.writeable = False
-    return Catalog(scenario, networks, stack_profiles(scenario.hardware, costs.profiles), arrays)
+    table = stack_profiles(scenario.hardware, costs.profiles)._replace(calibration=factors)
+    return Catalog(scenario, networks, table, arrays)

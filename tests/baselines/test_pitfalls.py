@@ -9,6 +9,7 @@ import pytest
 
 from prema_gym import baselines
 from prema_gym.simulator import (
+    AGE_MS,
     ESTIMATED_MS,
     EXECUTED_MS,
     NEXT_LAYER_MS,
@@ -128,6 +129,7 @@ READS = {
     "moca": WAIT | {PRIORITY},
     "planaria": DEADLINE | {PRIORITY},
     "aurora": WAIT | {SLACK_MS},
+    "replan": {AGE_MS, ESTIMATED_MS, REMAINING_MS, PRIORITY, PREEMPT_MS, RESTORE_MS},
 }
 
 

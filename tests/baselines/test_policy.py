@@ -41,8 +41,8 @@ def test_predict_takes_every_argument_of_a_trained_model(policy: baselines.Polic
     assert (state is None) == (memory is None)
 
 
-def test_only_fair_shares_have_a_memory(policy: baselines.Policy) -> None:
-    remembers = policy.name in ("static-stride", "static-cfs")
+def test_only_fair_shares_and_the_planner_have_a_memory(policy: baselines.Policy) -> None:
+    remembers = policy.name in ("static-stride", "static-cfs", "replan")
     _, state = policy.predict(table(task(), running()))
     assert (state is not None) == remembers
     if not remembers:

@@ -11,13 +11,13 @@ from prema_gym import baselines
 from prema_gym.baselines.registry import POLICIES
 from prema_gym.simulator import PRESENT, RUNNING
 from tests.baselines.tables import as_rows, random_tables, relabelled
-from tests.baselines.twin import BY_CHANCE, slow_action
+from tests.baselines.twin import BY_CHANCE, SEARCHED, slow_action
 
 MECHANISMS = ("checkpoint", "kill", "drain")
 LAYOUTS = (MECHANISMS, ("drain", "kill", "checkpoint"), ("checkpoint", "kill"))
 seeds = st.integers(0, 2**32 - 1)
 fixed = settings(deadline=None, derandomize=True, max_examples=8)
-rules = [name for name in baselines.names() if name not in BY_CHANCE]
+rules = [name for name in baselines.names() if name not in (*BY_CHANCE, *SEARCHED)]
 every = [
     *baselines.names(),
     "static-prema:strict=true",
@@ -85,4 +85,4 @@ def test_moving_tasks_to_other_slots_moves_the_action_along(
 
 
 def test_the_name_of_every_policy_is_known_to_the_twin() -> None:
-    assert set(POLICIES) == {*rules, *BY_CHANCE}
+    assert set(POLICIES) == {*rules, *BY_CHANCE, *SEARCHED}

@@ -389,9 +389,13 @@ def test_what_an_action_may_be() -> None:
 
 
 @pytest.mark.small
-def test_the_oracle_shows_true_times() -> None:
-    for oracle in (False, True):
-        env = single(oracle=oracle)
+def test_the_estimate_is_what_is_shown() -> None:
+    for arguments, oracle in (
+        ({}, False),
+        ({"oracle": True}, True),
+        ({"estimate": "oracle"}, True),
+    ):
+        env = single(**arguments)
         shown, _ = env.reset(seed=0)
         _, info = play(env, go_on, seed=0)
         field = "isolated_cycles" if oracle else "estimated_cycles"
@@ -537,7 +541,7 @@ def test_a_refused_state_changes_nothing() -> None:
         (single(slots=5), "another slots"),
         (single(reward="balanced"), "another reward"),
         (single(reward="stp"), "another reward"),
-        (single(oracle=True), "another oracle"),
+        (single(oracle=True), "another estimate"),
         (single(mechanisms=("kill",)), "another mechanisms"),
         (single(record_timeline=True), "another record_timeline"),
         (single(scenario=replace(SMALL, num_tasks=2)), "another scenario"),

@@ -44,6 +44,8 @@ from tests.envs.helpers import SMALL, catalog, single, vector
         ({"mechanisms": ("checkpiont",)}, "did you mean 'checkpoint'"),
         ({"mechanisms": 1}, "mechanisms must be one or more of checkpoint, kill, drain"),
         ({"oracle": 1}, "oracle must be true or false, got 1"),
+        ({"oracle": True, "estimate": "calibrated"}, "oracle shows true times, but estimate is"),
+        ({"estimate": "none"}, "unknown estimate 'none'"),
         ({"strict": "yes"}, "strict must be true or false, got 'yes'"),
         ({"workload": 7}, "workload must be"),
         ({"max_decisions": 0}, "max_decisions must be a whole number from 1 to"),

@@ -111,7 +111,7 @@ def test_no_policy_is_better_than_the_best_value(metric: str) -> None:
     sign = 1 if better == "lower" else -1
     players: dict[str, Outcomes] = {metric: _play(SMALL, metric, batch)}
     for name in baselines.names():
-        told = PlaySettings(oracle=True, max_decisions=100_000)
+        told = PlaySettings(estimate="oracle", max_decisions=100_000)
         players[name] = play(baselines.make(name), compile_scenario(SMALL), batch, told)
     for name, outcomes in players.items():
         excess = sign * (_value(outcomes, metric) - best)

@@ -104,15 +104,15 @@ def test_a_simulator_at_hand_plays_the_same_again_and_holds_the_records() -> Non
 def test_settings_reach_the_simulator() -> None:
     batch = sample_batch(CATALOG, range(2))
     options = SchedulerOptions(token_wait="total")
-    settings = PlaySettings(oracle=True, slots=3, options=options, max_decisions=7)
+    settings = PlaySettings(estimate="oracle", slots=3, options=options, max_decisions=7)
     simulator = simulator_for(fcfs(), CATALOG, batch, settings)
-    assert (simulator.oracle, simulator.slots, simulator.options) == (True, 3, options)
+    assert (simulator.estimate, simulator.slots, simulator.options) == ("oracle", 3, options)
     assert simulator.num_envs == 2
     assert play(fcfs(), CATALOG, batch, settings).decisions.tolist() == [7, 7]
 
 
 @pytest.mark.small
-def test_oracle_shows_true_times() -> None:
+def test_the_estimate_is_what_is_shown() -> None:
     batch = sample_batch(CATALOG, range(1))
     shown: list[float] = []
 
@@ -120,9 +120,14 @@ def test_oracle_shows_true_times() -> None:
         shown.extend(table[..., ESTIMATED_MS][table[..., PRESENT] > 0].tolist())
         return first_come(table)
 
-    for oracle, cycles in ((True, batch.isolated_cycles), (False, batch.estimated_cycles)):
+    calibrated = np.rint(batch.estimated_cycles * CATALOG.table.calibration[batch.profile])
+    for estimate, cycles in (
+        ("algorithm1", batch.estimated_cycles),
+        ("calibrated", calibrated),
+        ("oracle", batch.isolated_cycles),
+    ):
         shown.clear()
-        play(Rule(look), CATALOG, batch, PlaySettings(oracle=oracle))
+        play(Rule(look), CATALOG, batch, PlaySettings(estimate=estimate))
         assert shown
         assert set(shown) <= set((cycles[0] / 700_000).astype(np.float32).tolist())
 
@@ -133,7 +138,7 @@ def test_oracle_shows_true_times() -> None:
     [
         ({"slots": 0}, "slots must be a whole number from 1 to 4096, got 0"),
         ({"slots": True}, "slots must be a whole number from 1 to 4096, got True"),
-        ({"oracle": "yes"}, "oracle must be true or false, got 'yes'"),
+        ({"estimate": "yes"}, "unknown estimate 'yes'"),
         ({"options": 3}, "options must be SchedulerOptions, got 3"),
         ({"max_decisions": 0}, "max_decisions must be a whole number of at least 1, or None, got"),
     ],

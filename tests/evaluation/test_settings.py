@@ -36,7 +36,7 @@ def test_plain_data_read_back_are_the_same_settings() -> None:
         seed=3,
         relative_to="hpf",
         play=PlaySettings(
-            oracle=True,
+            estimate="calibrated",
             slots=2,
             options=SchedulerOptions(token_wait="total", sticky_drain=True),
             max_decisions=500,
@@ -49,10 +49,17 @@ def test_plain_data_read_back_are_the_same_settings() -> None:
     assert EvaluationSettings.from_dict(json.loads(text)) == own
 
 
+def test_reports_of_older_versions_say_oracle() -> None:
+    for oracle, estimate in ((False, "algorithm1"), (True, "oracle")):
+        old = settings().to_dict() | {"oracle": oracle}
+        del old["estimate"]
+        assert EvaluationSettings.from_dict(old).play.estimate == estimate
+
+
 def test_the_layout_of_plain_data() -> None:
     assert list(settings().to_dict()) == [
         *("scenario", "policies", "mechanisms", "workloads", "seed", "workload", "relative_to"),
-        *("oracle", "slots", "options", "max_decisions", "resamples", "per_workload", "bounds"),
+        *("estimate", "slots", "options", "max_decisions", "resamples", "per_workload", "bounds"),
     ]
 
 

@@ -33,8 +33,8 @@ def _traffic(**changes: object) -> Scenario:
 
 
 @lru_cache
-def _played(name: str, scenario: Scenario, oracle: bool = False) -> StreamResult:
-    settings = StreamSettings(runs=2, seed=11, play=PlaySettings(oracle=oracle, slots=1024))
+def _played(name: str, scenario: Scenario, estimate: str = "algorithm1") -> StreamResult:
+    settings = StreamSettings(runs=2, seed=11, play=PlaySettings(estimate=estimate, slots=1024))
     return evaluate_streams(scenario, {name: baselines.make(name)}, settings).policies[name]
 
 
@@ -109,7 +109,7 @@ def test_srpt_is_schrage_and_miller() -> None:
     grid = np.concatenate([[0.0], times])
     rho = np.concatenate([[0.0], load])
     residence = np.cumsum(np.diff(grid) / (1 - (rho[1:] + rho[:-1]) / 2))
-    found = _played("static-srpt", _traffic(), oracle=True).everything["latency_ms"]
+    found = _played("static-srpt", _traffic(), estimate="oracle").everything["latency_ms"]
     _within(found, float(shares @ (wait + residence)))
 
 

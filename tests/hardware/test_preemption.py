@@ -30,6 +30,16 @@ def test_costs_of_one_instant_worked_by_hand() -> None:
 
 
 @pytest.mark.small
+def test_the_switch_latency_is_paid_by_who_is_not_done() -> None:
+    config = replace(TOY, switch_latency_us=3 * 1e6 / TOY.clock_hz)
+    profile = build_profile(config, one_layer(Gemm("gemm", 4, 3, 3)), batch=1)
+    cost = preemption_cost(profile, 20)
+    assert (cost.switch_cycles, cost.kill_latency_cycles) == (3, 5 + 3)
+    assert cost.checkpoint_latency_cycles == 5 + 3 + 29
+    assert preemption_cost(profile, 69).switch_cycles == 0
+
+
+@pytest.mark.small
 def test_an_interrupted_stretch_fills_the_array_again() -> None:
     # Under hidden preload the first tile ends at 5 + 5 + 10 as well; a restore there costs the
     # array's fill of 4 on top. At the task's ends there is nothing to fill.

@@ -24,7 +24,7 @@ from prema_gym.networks.pointwise import Elementwise, Softmax
 from prema_gym.networks.recurrent import GRUCell, LSTMCell
 from prema_gym.networks.tensor import Tensor
 from prema_gym.networks.work import Gemm, VectorWork
-from prema_gym.simulator import MECHANISMS, TOKEN_WAITS
+from prema_gym.simulator import ESTIMATES, MECHANISMS, TOKEN_WAITS
 from tests.reference import Policy, network_tiles
 from tests.simulator.twins import Case, Net, Task, Works, case_tiles
 
@@ -98,6 +98,7 @@ def draw_config(rng: Rng, theme: str) -> NPUConfig:
         dram_bytes_per_s=memory,
         dram_latency_cycles=latency,
         dram_bytes=dram,
+        switch_latency_us=int(rng.choice([0, 0, 1, 300])) * 1e6 / clock,
         host_link_bytes_per_s=host,
         element_bytes=element,
         accumulator_bytes=int(rng.choice([2, 4, 8])),
@@ -232,7 +233,7 @@ def make_case(seed: int) -> Case:
         quantum_cycles=quantum,
         token_wait=str(rng.choice(TOKEN_WAITS)),
         sticky_drain=theme == "sticky drain" or bool(rng.random() < 0.3),
-        oracle=bool(rng.random() < 0.3),
+        estimate=str(rng.choice(ESTIMATES)),
         only_when_free=bool(rng.random() < 0.1),
         # A policy that switches at random may never end: every case has a limit.
         # A hundred tasks need far more to get through.

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.network import Phase
 from prema_gym.networks.work import Gemm, VectorWork
-from prema_gym.simulator import COLUMNS
+from prema_gym.simulator import COLUMNS, ESTIMATES
 from tests.reference import Policy, Tile, network_tiles
 from tests.simulator.twins import (
     MACHINE,
@@ -179,14 +179,19 @@ def test_counted_works_are_repeated_without_a_new_latency() -> None:
 # --- the next layer ---
 
 
-@pytest.mark.parametrize("oracle", [False, True])
-def test_the_layer_a_task_goes_on_with(play: Play, oracle: bool) -> None:
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_the_layer_a_task_goes_on_with(play: Play, estimate: str) -> None:
     # Layers of 32 + 32 cycles (the vector work counts with the GEMM before it) and of 50; expected,
     # by the rule of ``twins``, 128 // 3 and 256 // 3. ONE: 86 cycles, expected 512 // 3.
+    # Calibrated: the expected times × 0.53 and × 1.23.
     two = net(Gemm("g", 8, 4, 4), VectorWork("v", 32, 3, 32), Gemm("h", 8, 8, 4))
-    first, second, one = (64, 50, 86) if oracle else (42, 85, 170)
+    first, second, one = {
+        "algorithm1": (42, 85, 170),
+        "calibrated": (22, 45, 209),
+        "oracle": (64, 50, 86),
+    }[estimate]
     tasks = (Task(net=0, arrival=0), Task(net=1, arrival=10))
-    options = {"nets": (two, ONE), "quantum_cycles": 55, "oracle": oracle}
+    options = {"nets": (two, ONE), "quantum_cycles": 55, "estimate": estimate}
 
     def rows(outcome: Outcome, question: int) -> list[float]:
         return [shown(outcome, question, slot)["next_layer_ms"] for slot in (0, 1)]
@@ -290,11 +295,14 @@ def test_what_a_policy_is_shown(play: Play) -> None:
     assert running["quantum_left_ms"] == 1_000 - 6
 
 
-def test_oracle_shows_the_true_time(play: Play) -> None:
+# The calibration of net 0 at batch 1 is 0.53, by the rule of ``twins``: 5 becomes 2.65, then 3.
+@pytest.mark.parametrize(("estimate", "time"), [("oracle", 82), ("calibrated", 3)])
+def test_the_estimate_is_what_is_shown(play: Play, estimate: str, time: int) -> None:
     tasks = (Task(net=0, arrival=0, estimated=5), Task(net=0, arrival=30, estimated=5))
-    outcome = play(case(*tasks, oracle=True), script())
-    assert shown(outcome, 0, 0)["estimated_ms"] == 86
-    assert shown(outcome, 0, 0)["remaining_ms"] == 56
+    outcome = play(case(*tasks, estimate=estimate), script())
+    assert shown(outcome, 0, 0)["estimated_ms"] == time
+    assert shown(outcome, 0, 0)["remaining_ms"] == max(time - 30, 0)
+    assert shown(outcome, 0, 0)["slack_ms"] == 2 * 86 - 30 - max(time - 30, 0)
 
 
 def test_kill_in_a_tile(play: Play) -> None:
@@ -339,6 +347,31 @@ def test_context_spans_the_works_of_a_layer(play: Play) -> None:
     outcome = play(case(0, 10, nets=(mixed,)), script(1))
     assert outcome.tasks[0]["checkpoint_cycles"] == 8
     assert outcome.tasks[0]["restore_cycles"] == 10
+
+
+SLOW_SWITCH = replace(MACHINE, switch_latency_us=5_000)  # 5 cycles
+
+
+def test_the_switch_latency_comes_before_the_save(play: Play) -> None:
+    outcome = play(case(0, 28, config=SLOW_SWITCH), script(1))
+    assert shown(outcome, 0, 0)["preempt_ms"] == 5 + 12
+    assert outcome.timeline[:2] == [("run", 0, 0, 28), ("checkpoint", 0, 28, 45)]
+    assert outcome.tasks[0]["checkpoint_cycles"] == 17
+
+
+def test_a_kill_takes_the_switch_latency_too(play: Play) -> None:
+    options = {"config": SLOW_SWITCH, "mechanisms": ("checkpoint", "kill")}
+    outcome = play(case(0, 30, **options), script(4 + 1))
+    first = [("run", 0, 0, 46), ("checkpoint", 0, 46, 51), ("run", 1, 51, 133)]
+    assert outcome.timeline[:3] == first
+    assert (outcome.tasks[0]["checkpoint_cycles"], outcome.tasks[0]["killed_cycles"]) == (5, 46)
+
+
+def test_who_ends_at_the_boundary_leaves_at_once(play: Play) -> None:
+    # At 70 the tile in flight, 64–82, is task 0's last.
+    outcome = play(case(0, 70, config=SLOW_SWITCH), script(1))
+    assert shown(outcome, 0, 0)["preempt_ms"] == 12
+    assert outcome.timeline == [("run", 0, 0, 82), ("run", 1, 82, 164)]
 
 
 def test_a_switch_at_a_boundary_takes_no_run(play: Play) -> None:
@@ -625,5 +658,5 @@ def test_tokens_grow_by_priority_over_the_shown_estimate(play: Play) -> None:
     tasks = (Task(net=0, arrival=0), Task(net=0, arrival=30, priority=9, estimated=16))
     outcome = play(case(*tasks, quantum_cycles=50), script())
     assert shown(outcome, 1, 1)["token"] == 9 + 9 * 20 / 16
-    oracle = play(case(*tasks, quantum_cycles=50, oracle=True), script())
+    oracle = play(case(*tasks, quantum_cycles=50, estimate="oracle"), script())
     assert shown(oracle, 1, 1)["token"] == pytest.approx(9 + 9 * 20 / 86)

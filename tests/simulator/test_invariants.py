@@ -24,6 +24,7 @@ from prema_gym.networks.work import Gemm, VectorWork
 from prema_gym.simulator import (
     COLUMNS,
     ESTIMATED_MS,
+    ESTIMATES,
     MECHANISMS,
     PRESENT,
     REMAINING_MS,
@@ -99,7 +100,7 @@ def cases(draw: st.DrawFn, /, **fixed: Any) -> Case:
         "quantum_cycles": draw(st.sampled_from([7, 40, 200, 10**9])),
         "token_wait": draw(st.sampled_from(TOKEN_WAITS)),
         "sticky_drain": draw(st.booleans()),
-        "oracle": draw(st.booleans()),
+        "estimate": draw(st.sampled_from(ESTIMATES)),
     }
     return Case(**(options | fixed))
 
@@ -358,7 +359,7 @@ def test_labels_do_not_matter(case: Case, salt: int, random: Any) -> None:
     ]
     order = list(range(len(tasks)))
     random.shuffle(order)
-    plain = replace(case, tasks=tuple(tasks), oracle=False)
+    plain = replace(case, tasks=tuple(tasks), estimate="algorithm1")
     shuffled = replace(plain, tasks=tuple(tasks[index] for index in order))
     before = play_engine(plain, by_content(salt))
     after = play_engine(shuffled, by_content(salt))

@@ -235,7 +235,7 @@ def test_waits_are_what_is_left_of_the_turnaround(catalog: Catalog) -> None:
 
 def test_oracle_shows_true_times(catalog: Catalog) -> None:
     batch = sample_batch(catalog, [13])
-    simulator = Simulator(catalog, oracle=True)
+    simulator = Simulator(catalog, estimate="oracle")
     simulator.load(batch)
     shown, true = simulator.tasks["shown_cycles"], simulator.tasks["isolated_cycles"]
     np.testing.assert_array_equal(shown, true)

@@ -78,9 +78,14 @@ PerWorkload = Annotated[
         help="Each workload's values: added to JSON and to --output, in place of means in CSV.",
     ),
 ]
-Oracle = Annotated[
-    bool, typer.Option("--oracle", help="Show policies true times in place of estimates.")
+Estimate = Annotated[
+    str,
+    typer.Option(
+        help="What policies are shown as isolated times: algorithm1, calibrated (the same, "
+        "corrected for each network and batch size) or oracle (true times)."
+    ),
 ]
+Oracle = Annotated[bool, typer.Option("--oracle", help="The same as --estimate oracle.")]
 Slots = Annotated[int, typer.Option(help="Rows of the context table.")]
 TokenWait = Annotated[
     str, typer.Option(help="Which wait earns tokens: since_wakeup, total or since_run.")
@@ -120,6 +125,7 @@ def evaluate(
     format: FormatOption = Format.table,
     output: Output = None,
     per_workload: PerWorkload = False,
+    estimate: Estimate = "algorithm1",
     oracle: Oracle = False,
     slots: Slots = 16,
     token_wait: TokenWait = "since_wakeup",
@@ -131,7 +137,7 @@ def evaluate(
 ) -> None:
     """Play policies on the same workloads; print metrics with intervals, and ratios."""
     from prema_gym.evaluation.compare import evaluate as run
-    from prema_gym.simulator import SchedulerOptions
+    from prema_gym.simulator import SchedulerOptions, one_estimate
 
     if per_workload and format is Format.table and output is None:
         raise ConfigError("--per-workload shows nothing in a table: add --format or --output DIR")
@@ -139,11 +145,12 @@ def evaluate(
         check_folder(output)
     chosen = make_policies(policies, relative_to)
     drawn_from = read_scenario(scenario, set, hardware=hardware)
+    shown = one_estimate(estimate, oracle)
     options_given = SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain)
     if drawn_from.is_stream:
         refuse_for_streams({"--workload": workload, "--per-workload": per_workload})
         refuse_for_streams({"--max-decisions": max_decisions, "--bounds": bounds})
-        long = stream_settings(workloads, seed, oracle=oracle, slots=slots, options=options_given)
+        long = stream_settings(workloads, seed, estimate=shown, slots=slots, options=options_given)
         show_streams(drawn_from, chosen, long, by, format, output, threads)
         return
     _warn_of_minutes(drawn_from)
@@ -156,7 +163,7 @@ def evaluate(
             seed=seed,
             workload=read_workloads(workload, drawn_from),
             relative_to=relative_to,
-            oracle=oracle,
+            estimate=shown,
             slots=slots,
             options=options_given,
             per_workload=per_workload,

@@ -46,7 +46,9 @@ def recommend(
     from prema_gym.views.tables import to_tables
 
     names = make_policies(policies, relative_to)
-    settings = stream_settings(runs, seed, oracle=False, slots=slots, options=SchedulerOptions())
+    settings = stream_settings(
+        runs, seed, estimate="algorithm1", slots=slots, options=SchedulerOptions()
+    )
     drawn_from = read_scenario(scenario, set, requests=requests, stream=True)
     promised = read_slo(slo)
     loads = read_loads(load)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from prema_gym.cli.commands.evaluate import Estimate
 from prema_gym.cli.naming import make_policies
 from prema_gym.cli.options import FormatOption, ScenarioOption, SetOption, read_scenario
 from prema_gym.cli.printing import Format, console, print_result
@@ -41,7 +42,7 @@ def sweep(
     runs: RunsOption = 1,
     seed: Annotated[int, typer.Option(help="Run i is drawn from seed + i.")] = 0,
     slots: Annotated[int, typer.Option(help="Rows of the context table.")] = 16,
-    oracle: Annotated[bool, typer.Option("--oracle", help="Show policies true times.")] = False,
+    estimate: Estimate = "algorithm1",
     format: FormatOption = Format.table,
     output: Annotated[
         Path | None,
@@ -59,7 +60,8 @@ def sweep(
     from prema_gym.views.tables import to_tables
 
     names = make_policies(policies, policies.split(",")[0])
-    settings = stream_settings(runs, seed, oracle=oracle, slots=slots, options=SchedulerOptions())
+    options = SchedulerOptions()
+    settings = stream_settings(runs, seed, estimate=estimate, slots=slots, options=options)
     drawn_from = read_scenario(scenario, set, requests=requests, stream=True)
     loads, promised, values = read_loads(load), read_slo(slo), read_over(over or [])
     found = run_sweep(drawn_from, names, loads, promised, values, settings, output, threads)
