@@ -80,8 +80,6 @@ class Machine(Protocol):
     @property
     def weight_preload(self) -> str: ...
 
-    def __hash__(self) -> int: ...
-
 
 def ceil_div(a: int, b: int) -> int:
     """The quotient, rounded up."""
