@@ -39,6 +39,7 @@ PARTS: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     PAGES / "rewards.md": environment_lists.PARTS,
     PAGES / "scenarios.md": task_keys.PARTS,
     PAGES / "commands.md": command_list.PARTS,
+    PAGES / "fidelity.md": {},  # its part is measured, by a command of its own
     ENVIRONMENT: environment_lists.DOCSTRING_PARTS,
 }
 """The parts made from code alone, by page and name."""

@@ -21,7 +21,7 @@ from prema_gym.compiled.cpus import num_cpus
 from prema_gym.errors import ConfigError
 from prema_gym.evaluation.bootstrap import RESAMPLES
 from prema_gym.evaluation.concurrent import Progress, play_all
-from prema_gym.evaluation.optima import mean_optima, regrets
+from prema_gym.evaluation.optima import optima, regrets
 from prema_gym.evaluation.playing import PlaySettings
 from prema_gym.evaluation.policy import Decider, mechanisms_of
 from prema_gym.evaluation.results import Evaluation
@@ -156,7 +156,8 @@ def _compare(
         policies, catalog, batches, settings.play, threads=threads, progress=progress
     )
     results = summarise(outcomes, settings)
-    optimum = mean_optima(batches, threads) if settings.bounds else {}
+    best = optima(batches, threads) if settings.bounds else {}
+    optimum = {name: float(values.mean()) for name, values in best.items()}
     return Evaluation(
         scenario=settings.scenario.name,
         seed=settings.seed if settings.workload is None else None,
@@ -175,6 +176,7 @@ def _compare(
             for name, found in results.items()
         },
         optimum=optimum,
+        per_workload_optimum=best if settings.per_workload else {},
     )
 
 

@@ -104,14 +104,14 @@ def best_values(batch: WorkloadBatch, metric: str, *, threads: int | None = None
     return goal_of(metric).value(ntt, completion, tasks)
 
 
-def mean_optima(batches: Sequence[WorkloadBatch], threads: int) -> dict[str, float]:
-    """Mean over workloads of the best value any schedule can have, by metric."""
+def optima(batches: Sequence[WorkloadBatch], threads: int) -> dict[str, FloatArray]:
+    """The best value any schedule of each workload can have, by metric: float64 (workloads,)."""
     best = {
-        name: np.concatenate([best_values(b, name, threads=threads) for b in batches])
+        name: np.concatenate([best_values(batch, name, threads=threads) for batch in batches])
         for name in GOALS
     }
-    best[FAIRNESS] = np.concatenate([fairest_values(b) for b in batches])
-    return {name: float(values.mean()) for name, values in best.items()}
+    best[FAIRNESS] = np.concatenate([fairest_values(batch) for batch in batches])
+    return best
 
 
 def fairest_values(batch: WorkloadBatch, *, holding: bool = True) -> FloatArray:
@@ -133,6 +133,19 @@ def fairest_values(batch: WorkloadBatch, *, holding: bool = True) -> FloatArray:
             )
         ]
     )
+
+
+def per_workload_regrets(result: PolicyResult, best: FloatArray, name: str) -> FloatArray:
+    """How far each kept workload stays behind its own optimum, float64 (workloads,).
+
+    NaN for 0/0, and where tasks were left undone.
+    """
+    values = result.per_workload[name]
+    if result.unfinished:
+        return np.full(len(values), math.nan)
+    pairs = zip(values.tolist(), best.tolist(), strict=True)
+    objective = _objective(name)
+    return np.array([float(regret(objective, value, optimum)) for value, optimum in pairs])
 
 
 def regrets(result: PolicyResult, optima: Mapping[str, float]) -> dict[str, float]:

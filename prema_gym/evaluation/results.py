@@ -92,6 +92,8 @@ class Evaluation:
         policies: Results by policy, in the order given.
         optimum: Mean of the best value any schedule of each workload can have with free switches
             and true times, by metric; empty unless asked for.
+        per_workload_optimum: That best value of each workload, float64 (workloads,), by metric;
+            empty unless both are asked for.
     """
 
     scenario: str
@@ -104,6 +106,7 @@ class Evaluation:
     settings: dict[str, Any]
     policies: dict[str, PolicyResult]
     optimum: dict[str, float] = field(default_factory=dict)
+    per_workload_optimum: dict[str, FloatArray] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain nested data, the layout of the JSON report; may hold NaN."""
@@ -124,6 +127,10 @@ class Evaluation:
         data["policies"] = {name: _plain(result) for name, result in self.policies.items()}
         if self.optimum:
             data["optimum"] = self.optimum
+        if self.per_workload_optimum:
+            data["per_workload_optimum"] = {
+                name: values.tolist() for name, values in self.per_workload_optimum.items()
+            }
         return data
 
     @classmethod

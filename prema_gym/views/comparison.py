@@ -187,7 +187,6 @@ def notes(evaluation: Evaluation) -> list[str]:
                 f"{name}: chose actions that were not legal, {illegal:.3g} a workload; each was "
                 "played as going on"
             )
-    found += _too_few(evaluation)
     machine = evaluation.settings["scenario"]["hardware"]
     return found + assumptions(NPUConfig.from_dict(infinity_from_text(machine)))
 
@@ -201,8 +200,8 @@ def _left_undone(evaluation: Evaluation, result: PolicyResult) -> str:
     )
 
 
-def _too_few(evaluation: Evaluation) -> list[str]:
-    """What there are too few workloads, or tasks, for."""
+def legend(evaluation: Evaluation) -> list[str]:
+    """What the marks in tables mean: too few workloads, or tasks. Records have them in words."""
     marked: dict[str, list[str]] = {}
     for metric in METRICS:
         for mark in {result.metrics[metric.name].mark for result in evaluation.policies.values()}:

@@ -15,7 +15,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from prema_gym.evaluation.claims import Reproduction
-from prema_gym.evaluation.results import Evaluation
+from prema_gym.evaluation.optima import per_workload_regrets
+from prema_gym.evaluation.results import Evaluation, PolicyResult
+from prema_gym.metrics import FloatArray
 
 Record = Mapping[str, object]
 """One row of a listing: values by column name."""
@@ -103,11 +105,21 @@ def per_workload_records(evaluation: Evaluation) -> list[dict[str, object]]:
     first, column = (0, "workload") if evaluation.seed is None else (evaluation.seed, "seed")
     return [
         {"policy": policy, column: first + i}
-        | {name: float(values[i]) for name, values in result.per_workload.items()}
+        | {name: float(values[i]) for name, values in columns.items()}
         for policy, result in evaluation.policies.items()
         if result.per_workload
+        for columns in (result.per_workload | _against_optima(evaluation, result),)
         for i in range(evaluation.workloads)
     ]
+
+
+def _against_optima(evaluation: Evaluation, result: PolicyResult) -> dict[str, FloatArray]:
+    """Each workload's optimum, and how far the policy stays behind it: columns by name."""
+    columns = {}
+    for name, best in evaluation.per_workload_optimum.items():
+        columns[f"optimum_{name}"] = best
+        columns[f"regret_{name}"] = per_workload_regrets(result, best, name)
+    return columns
 
 
 def evaluation_files(evaluation: Evaluation) -> dict[str, str]:
@@ -121,8 +133,8 @@ def evaluation_files(evaluation: Evaluation) -> dict[str, str]:
 
 
 def reproduction_records(reproduction: Reproduction) -> list[dict[str, object]]:
-    """One record a claim."""
-    return [
+    """One record a claim, then one a condition and metric of CHECKPOINT over KILL."""
+    claims = [
         {
             "claim": row.name,
             "statement": row.statement,
@@ -139,3 +151,18 @@ def reproduction_records(reproduction: Reproduction) -> list[dict[str, object]]:
         }
         for row in reproduction.claims
     ]
+    conditions = [
+        dict.fromkeys(claims[0], "")
+        | {
+            "claim": f"condition-{metric}",
+            "statement": f"CHECKPOINT over KILL, {row.ordering}: {metric}; {row.scenario}, "
+            f"{row.tasks} tasks in {row.window_ms:.4g} ms, {row.kills_per_task:.3g} kills a task",
+            "unit": "%",
+            "ours": figure.value,
+            "ci95_low": figure.ci95[0],
+            "ci95_high": figure.ci95[1],
+        }
+        for row in reproduction.conditions
+        for metric, figure in (("antt", row.antt), ("stp", row.stp), ("fairness", row.fairness))
+    ]
+    return [*claims, *conditions]

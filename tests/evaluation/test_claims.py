@@ -102,7 +102,11 @@ def test_reports_hold_every_claim(everything: Reproduction) -> None:
     data = json.loads(to_json(everything.to_dict()))
     assert [row["name"] for row in data["claims"]] == list(claim_names())
     assert data["conditions"][0]["antt"]["ci95"][0] is not None
-    assert len(to_csv(reproduction_records(everything)).splitlines()) == len(claim_names()) + 1
+    rows = reproduction_records(everything)
+    assert len(rows) == len(claim_names()) + 3 * len(everything.conditions)
+    assert rows[-1]["ours"] == everything.conditions[-1].fairness.value
+    assert str(rows[-1]["statement"]).startswith("CHECKPOINT over KILL, sjf: fairness; sustained-")
+    assert len(to_csv(rows).splitlines()) == len(rows) + 1
     text = _shown(everything)
     for row in everything.claims:
         assert row.statement in text

@@ -165,6 +165,8 @@ def count_tiles(config: NPUConfig, net: Net) -> int:
 def draw_tasks(rng: Rng, theme: str, config: NPUConfig) -> tuple[tuple[Net, ...], tuple[Task, ...]]:
     """Networks, and tasks without arrivals, each of at most MOST_TILES tiles."""
     count = {"one task": 1, "hundred tasks": 100}.get(theme, int(rng.integers(2, 9)))
+    if theme == "full queue":
+        count += 5
     nets: list[Net] = []
     most = MOST_TILES // 20 if theme == "hundred tasks" else MOST_TILES
     while len(nets) < min(count, 3):
@@ -240,7 +242,7 @@ def make_case(seed: int) -> Case:
         else (5_000 if theme == "hundred tasks" else 150),
         horizon_cycles=int(max(arrivals)) + 1 if rng.random() < 0.05 else None,
         drop={"late dropped": "late", "hopeless dropped": "hopeless"}.get(theme, "never"),
-        queue_limit=int(rng.integers(0, 4)) if theme == "full queue" else None,
+        queue_limit=int(rng.integers(0, 3)) if theme == "full queue" else None,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from prema_gym.metrics import METRICS
-from prema_gym.views.comparison import Cell, notes, sections
+from prema_gym.views.comparison import Cell, legend, notes, sections
 from tests.views.helpers import evaluation
 
 pytestmark = pytest.mark.small
@@ -65,7 +65,7 @@ def test_notes_say_what_flatters() -> None:
     assert "not legal, 2 a workload" in found[1]
     (note,) = notes(replace(evaluation(), most_tasks=17))
     assert "up to 17 tasks and the table 16 slots" in note
-    few, less = notes(evaluation(marks={"antt": "few workloads", "p99_ntt": "few tasks"}))
+    few, less = legend(evaluation(marks={"antt": "few workloads", "p99_ntt": "few tasks"}))
     assert few == "2 workloads are too few for intervals: it takes 10, and more are better"
     assert less.startswith("p99: read from fewer than 10 tasks beyond, so little more than the la")
     machine: dict[str, object] = {"array_rows": 32, "array_cols": 32, "element_bytes": 1}

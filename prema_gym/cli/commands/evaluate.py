@@ -185,7 +185,8 @@ def _show(result: Evaluation, format: Format, kinds: Sequence[str], output: Path
         data=result.to_dict,
         rows=lambda: records.per_workload_records(result) or records.evaluation_records(result),
     )
-    for note in comparison.notes(result):
+    legend = comparison.legend(result) if format is Format.table else []
+    for note in (*comparison.notes(result), *legend):
         print(note, file=sys.stderr)
     if output is not None:
         for path in write_files(output, records.evaluation_files(result)):

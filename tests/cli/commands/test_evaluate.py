@@ -41,11 +41,27 @@ def test_per_workload_adds_one_value_a_workload(capsys: pytest.CaptureFixture[st
     assert [float(row["antt"]) for row in rows if row["policy"] == "dynamic-prema"] == values
 
 
+def test_per_workload_with_bounds_has_each_optimum(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, *FAST, "--per-workload", "--bounds", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    for row in rows:
+        value, best = float(row["antt"]), float(row["optimum_antt"])
+        assert value >= best
+        assert float(row["regret_antt"]) == pytest.approx(value / best - 1)
+        assert float(row["stp"]) <= float(row["optimum_stp"])
+    _, out, _ = run(capsys, *FAST, "--per-workload", "--bounds", "--format", "json")
+    optima = json.loads(out)["per_workload_optimum"]["antt"]
+    assert [float(row["optimum_antt"]) for row in rows[:3]] == optima
+
+
 def test_table_names_every_policy(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, err = run(capsys, *FAST)
     assert "np-fcfs" in out
     assert "dynamic-prema" in out
-    assert err == "", "no progress bar in a pipe"
+    assert [line.split(":")[0] for line in err.splitlines()] == [  # no progress bar in a pipe
+        "3 workloads are too few for intervals",
+        "p95 high, p95, p99, p95 latency, p99 latency",
+    ]
 
 
 def test_a_comparison_of_minutes_is_announced(
