@@ -27,7 +27,7 @@ PAGE = PAGES / "switch-costs.md"
 NEVER_PREEMPTS = "np-sjf"
 POLICIES = (
     "np-sjf,np-prema,static-sjf,static-wspt,dynamic-prema,static-prema,kill-prema,static-lst,"
-    "static-rrb,learned"
+    "static-rrb,learned,replan"
 )
 LATENCIES_US = (*sorted(row.latency_us for row in SWITCH_LATENCIES.values()), 10_000.0, 30_000.0)
 SHOWN = ("antt", "fairness", "sla_violation", "p95_ntt_high", "checkpoints")
