@@ -260,17 +260,20 @@ class Episodes:
             ended, *found = (array[:num_ended] for array in (ended, *found))
         return over, over_rows, ended, EndedEpisodes(self.catalog, *found)
 
-    def observations(self, rows: IntArray | slice = slice(None)) -> NDArray[np.float32]:
-        """What policies see of some sub-environments, float32 (K, slots, …).
+    def observations(self, rows: IntArray | None = None) -> NDArray[np.float32]:
+        """What policies see of some sub-environments or of all, float32 (K, slots, …).
 
         The engine's own memory, where they see all tables as they are.
         """
-        return self.seen.tables(self.simulator.observation[rows])
+        tables = self.simulator.observation
+        return self.seen.tables(tables if rows is None else tables[rows])
 
-    def masks(self, rows: IntArray | slice = slice(None)) -> NDArray[np.bool_]:
-        """Legal actions of some sub-environments, bool (K, actions); else likewise."""
-        simulator = self.simulator
-        return self.seen.masks(simulator.mask[rows], simulator.observation[rows])
+    def masks(self, rows: IntArray | None = None) -> NDArray[np.bool_]:
+        """Legal actions of some sub-environments or of all, bool (K, actions); else likewise."""
+        masks, tables = self.simulator.mask, self.simulator.observation
+        if rows is not None:
+            masks, tables = masks[rows], tables[rows]
+        return self.seen.masks(masks, tables)
 
     def legal(self) -> NDArray[np.bool_]:
         """Legal actions of all, in a new array; see `Simulator.legal`."""

@@ -43,11 +43,6 @@ class Seen:
         """Whether rows, and with them actions, are moved."""
         return self.slot_order != "slot"
 
-    @property
-    def as_it_is(self) -> bool:
-        """Whether what is seen is the table itself."""
-        return not self.moves and self.observation == "table"
-
     def space(self, slots: int) -> spaces.Box:
         """Space of what is seen of one table."""
         if self.observation == "table":
