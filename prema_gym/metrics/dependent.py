@@ -13,7 +13,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
 
 from prema_gym.metrics.formulas import FloatArray, IntArray
 from prema_gym.metrics.tally import bin_edges
@@ -51,7 +50,9 @@ def _half_width(tops: FloatArray, bottoms: FloatArray, value: float) -> float:
         return math.nan
     residual = tops - value * bottoms
     spread = math.sqrt(float((residual**2).sum()) * batches / (batches - 1))
-    quantile = float(student.ppf(0.5 + CONFIDENCE / 2, batches - 1))
+    from scipy.special import stdtrit  # here: metrics load without SciPy
+
+    quantile = float(stdtrit(batches - 1, 0.5 + CONFIDENCE / 2))
     return quantile * spread / float(bottoms.sum())
 
 

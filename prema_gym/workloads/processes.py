@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import brentq
 
 from prema_gym.workloads.tables import FloatArray
 
@@ -162,6 +161,8 @@ def weibull_shape(cv: float) -> float:
     def excess(shape: float) -> float:
         first, second = math.lgamma(1 + 1 / shape), math.lgamma(1 + 2 / shape)
         return second - 2 * first - math.log1p(cv * cv)
+
+    from scipy.optimize import brentq  # here: scenarios load without SciPy
 
     return float(brentq(excess, 0.05, 200.0))
 

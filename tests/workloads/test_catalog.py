@@ -202,7 +202,9 @@ def workload_of_one(batch: WorkloadBatch) -> Workload:
 
 
 def test_every_network_of_the_zoo_compiles() -> None:
-    catalog = compile_scenario(Scenario(networks=zoo.names(), batch_sizes=(1,)))
+    catalog = compile_scenario(
+        Scenario(networks=zoo.names(), batch_sizes=(1,), quantum_ms=10.0)  # long answers
+    )
     assert (catalog.arrays.estimated_cycles > 0).all()
     assert (catalog.arrays.fixed_cycles + catalog.arrays.step_cycles > 0).all()
 
