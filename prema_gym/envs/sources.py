@@ -21,7 +21,13 @@ from prema_gym.envs.step import Restarts
 from prema_gym.errors import ConfigError, WorkloadError
 from prema_gym.metrics import IntArray
 from prema_gym.workloads.catalog import Catalog, compile_scenario
-from prema_gym.workloads.generate import Drawing, draw_uniforms, generate, new_draft
+from prema_gym.workloads.generate import (
+    Drawing,
+    check_drawn_whole,
+    draw_uniforms,
+    generate,
+    new_draft,
+)
 from prema_gym.workloads.storage import WorkloadLike, as_batch
 from prema_gym.workloads.workload import WorkloadArrays, WorkloadBatch, empty_arrays
 
@@ -86,6 +92,7 @@ class DrawnWorkloads:
     def __init__(
         self, catalog: Catalog, num_envs: int, options: Mapping[str, Any] | None = None
     ) -> None:
+        check_drawn_whole(catalog.scenario)
         self.options = options
         self.max_tasks = catalog.scenario.num_tasks
         self._catalog = catalog.arrays

@@ -17,10 +17,11 @@ import numpy.typing as npt
 from prema_gym.compiled.bit_generator import next_double
 from prema_gym.compiled.jit import in_place
 from prema_gym.compiled.straight import straight_line
-from prema_gym.errors import WorkloadError
+from prema_gym.errors import ConfigError, WorkloadError
 from prema_gym.workloads.arrival_times import draw_arrivals, sort_stable
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.fields import TASK_FIELDS
+from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.tables import CatalogArrays
 from prema_gym.workloads.workload import Workload, WorkloadArrays, WorkloadBatch, empty_arrays
 
@@ -65,8 +66,27 @@ def draw_uniforms(
     return rng.random((num_tasks, NUM_UNIFORMS), out=out)
 
 
+def check_drawn_whole(scenario: Scenario) -> None:
+    """Refuse a scenario whose streams a workload of ``num_tasks`` would leave out in silence.
+
+    Raises:
+        ConfigError: It has ``[[streams]]``.
+    """
+    if scenario.streams:
+        raise ConfigError(
+            f"scenario {scenario.name!r} has [[streams]], which are played as long runs "
+            "(prema-gym evaluate, sweep, recommend): no workload or episode of num_tasks tasks is "
+            "drawn from them"
+        )
+
+
 def sample(catalog: Catalog, rng: np.random.Generator) -> Workload:
-    """Draw one workload; advances ``rng`` by six numbers per task."""
+    """Draw one workload; advances ``rng`` by six numbers per task.
+
+    Raises:
+        ConfigError: The scenario has ``[[streams]]``.
+    """
+    check_drawn_whole(catalog.scenario)
     uniforms = draw_uniforms(rng, catalog.scenario.num_tasks)
     out = _filled(catalog, uniforms[None])
     return Workload(**{name: getattr(out, name)[0] for name in TASK_FIELDS})
@@ -78,6 +98,7 @@ def sample_batch(catalog: Catalog, seeds: Iterable[int]) -> WorkloadBatch:
     The workload of a seed is also what a Gymnasium environment draws after ``reset(seed=seed)``,
     whose generator is the same.
     """
+    check_drawn_whole(catalog.scenario)
     num_tasks = catalog.scenario.num_tasks
     uniforms = [draw_uniforms(np.random.default_rng(seed), num_tasks) for seed in seeds]
     if not uniforms:
