@@ -9,6 +9,7 @@ import pytest
 
 from prema_gym.hardware import NPUConfig, time_layer
 from prema_gym.networks import Conv2d, Gemm, Layer, read_network
+from prema_gym.networks.sizes import as_pair
 from tests.hardware.scalesim import PYTHON, TABLES, Record, printed, recorded
 from tests.networks.importer_files import layers
 
@@ -89,5 +90,5 @@ def _rows_it_adds(layer: Layer) -> int:
     if not isinstance(layer, Conv2d):
         return 0
     _, height, width = layer.output_shape
-    sizes = zip(layer.input.shape[1:], layer.kernel, layer.stride, strict=True)
+    sizes = zip(layer.input.shape[1:], as_pair(layer.kernel), as_pair(layer.stride), strict=True)
     return math.prod(math.ceil((size - k) / s) + 1 for size, k, s in sizes) - height * width
