@@ -11,7 +11,7 @@ AS_INSTALLED = rm -rf $(INSTALLED) && mkdir -p $(INSTALLED) \
 	&& cp -Rp prema_gym benchmarks docs examples tests train.py pyproject.toml $(INSTALLED) \
 	&& cp -Rp agents baselines $(INSTALLED)/prema_gym
 
-.PHONY: run install test test-all test-browser check site format bench clean
+.PHONY: run install test test-all test-browser check site format scalesim bench clean
 
 run: .venv/.core
 	$(BIN)/prema-gym evaluate
@@ -44,6 +44,12 @@ site: .venv/.all
 format: .venv/.all
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# What SCALE-Sim prints, which a test compares our cycles with. It fails with NumPy 2.4, and so has its own environment.
+scalesim: .venv/.all
+	test -x build/scalesim/bin/python || $(PYTHON) -m venv build/scalesim
+	build/scalesim/bin/python -m pip install --quiet --disable-pip-version-check scalesim==3.0.0 numpy==2.2.6
+	$(BIN)/python -m tests.hardware.scalesim
 
 bench: .venv/.all
 	$(BIN)/python -m benchmarks

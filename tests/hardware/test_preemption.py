@@ -36,7 +36,7 @@ def test_the_switch_latency_is_paid_by_who_is_not_done() -> None:
     cost = preemption_cost(profile, 15)
     assert (cost.switch_cycles, cost.kill_latency_cycles) == (3, 5 + 3)
     assert cost.checkpoint_latency_cycles == 5 + 3 + 29
-    assert preemption_cost(profile, 69).switch_cycles == 0
+    assert preemption_cost(profile, 74).switch_cycles == 0
 
 
 @pytest.mark.small
