@@ -20,7 +20,7 @@ from prema_gym.agents.training.run_folder import find_policy
 from prema_gym.agents.training.settings import TrainSettings
 from prema_gym.baselines import PREMA
 from prema_gym.evaluation.compare import evaluate
-from prema_gym.files import write_json
+from prema_gym.files import read_json, write_json
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.scenario import Scenario
 
@@ -79,15 +79,31 @@ def ship(run: Path, name: str, command: str) -> dict[str, Any]:
     agents.PRETRAINED.mkdir(exist_ok=True)
     policy = LearnedPolicy.from_file(source, name)
     scenario = scenarios.get(settings.scenario)
+    shutil.copyfile(source, target)
+    settings.to_toml(agents.PRETRAINED / f"{name}.toml")
+    return _write_table(policy, scenario, command)
+
+
+def measure_again(name: str) -> dict[str, Any]:
+    """Write a shipped policy's table anew, after the simulator moved; its weights stay.
+
+    Args:
+        name: The shipped policy.
+    """
+    settings = TrainSettings.from_toml(agents.PRETRAINED / f"{name}.toml")
+    policy = LearnedPolicy.from_file(agents.PRETRAINED / f"{name}.npz", name)
+    command = read_json(agents.PRETRAINED / f"{name}.json")["command"]
+    return _write_table(policy, scenarios.get(settings.scenario), command)
+
+
+def _write_table(policy: LearnedPolicy, scenario: Scenario, command: str) -> dict[str, Any]:
     table = {
-        "policy": name,
+        "policy": policy.name,
         "command": command,
         "timesteps": policy.about["timesteps"],
         "digest": policy.about["digest"],
         "first": compare(policy, scenario, workloads=FEW),
         "all": compare(policy, scenario, workloads=WORKLOADS),
     }
-    shutil.copyfile(source, target)
-    settings.to_toml(agents.PRETRAINED / f"{name}.toml")
-    write_json(target.with_suffix(".json"), table)
+    write_json(agents.PRETRAINED / f"{policy.name}.json", table)
     return table
