@@ -23,5 +23,6 @@ def own_networks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patch:
         patch.setattr(registry, "_NETWORKS", dict(registry._NETWORKS))
         patch.setattr(registry, "_NOTES", dict(registry._NOTES))
+        patch.setattr(registry, "_GIVEN", dict(registry._GIVEN))
         yield
     catalog._compiled.cache_clear()

@@ -15,7 +15,14 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prema_gym.bounds.inputs import MAX_CYCLES, check_times, integer_array, weights
+from prema_gym.bounds.inputs import (
+    MAX_CYCLES,
+    array_of,
+    batch_shape,
+    check_times,
+    integer_array,
+    weights,
+)
 from prema_gym.bounds.objectives import Objective, get_objective
 from prema_gym.bounds.recursion import Result, Tasks, solve_rows
 from prema_gym.checks import Constraint, optional, whole
@@ -106,15 +113,15 @@ def optimum(
         ConfigError: if there are too many tasks or an argument is unknown, missing or of no use.
         WorkloadError: if the arrays are not a set of tasks.
     """
-    shape = np.shape(arrival)
+    shape = array_of("arrival", arrival).shape
     if len(shape) != 1:
         raise WorkloadError(f"arrival must have shape (num_tasks,), got {shape}")
     batch = optimum_batch(
-        _one_row(arrival),
-        _one_row(isolated),
+        _one_row("arrival", arrival),
+        _one_row("isolated", isolated),
         objective,
-        weight=_one_row(weight),
-        deadline=_one_row(deadline),
+        weight=_one_row("weight", weight),
+        deadline=_one_row("deadline", deadline),
         target=target,
         threads=1,
     )
@@ -127,11 +134,11 @@ def optimum(
 
 
 @overload
-def _one_row(values: None) -> None: ...
+def _one_row(name: str, values: None) -> None: ...
 @overload
-def _one_row(values: ArrayLike) -> NDArray[np.generic]: ...
-def _one_row(values: ArrayLike | None) -> NDArray[np.generic] | None:
-    return None if values is None else np.asarray(values)[np.newaxis]
+def _one_row(name: str, values: ArrayLike) -> NDArray[np.generic]: ...
+def _one_row(name: str, values: ArrayLike | None) -> NDArray[np.generic] | None:
+    return None if values is None else array_of(name, values)[np.newaxis]
 
 
 def optimum_batch(
@@ -202,9 +209,7 @@ def _tasks(
     target: float | Fraction | None,
 ) -> Tasks:
     """Check the arrays of a batch and bring them into the form the kernels read."""
-    shape = np.shape(arrival)
-    if len(shape) != 2 or 0 in shape:
-        raise WorkloadError(f"arrival must hold at least one workload and task, got shape {shape}")
+    shape = batch_shape(arrival)
     count = (
         np.full(shape[0], shape[1], np.int64)
         if num_tasks is None

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prema_gym.bounds.inputs import task_times, weights
+from prema_gym.bounds.inputs import batch_shape, integer_array, task_times, weights
 from prema_gym.bounds.windows import (
     SLACK,
     fairest_without_holding,
@@ -34,7 +34,7 @@ from prema_gym.bounds.windows import (
     least_antt_at,
     progresses,
 )
-from prema_gym.checks import whole
+from prema_gym.checks import optional, whole
 from prema_gym.compiled.cpus import num_cpus
 from prema_gym.compiled.jit import kernel
 from prema_gym.errors import ConfigError, WorkloadError
@@ -148,12 +148,19 @@ def fronts(
         holding: Whether tasks may be held back.
         points: Levels of fairness of each.
         threads: How many threads share the workloads; None: one for each CPU.
+
+    Raises:
+        ConfigError: As for :func:`antt_fairness_front`, or ``threads`` is below 1.
+        WorkloadError: The arrays are not workloads.
     """
+    threads = optional(whole()).check("threads", threads)
+    shape = batch_shape(arrival)
+    counts = integer_array("num_tasks", num_tasks, shape[:1])
     rows = zip(
-        np.asarray(arrival),
-        np.asarray(isolated),
-        np.asarray(weight),
-        np.asarray(num_tasks).tolist(),
+        integer_array("arrival", arrival, shape),
+        integer_array("isolated", isolated, shape),
+        weights(weight, shape, np.arange(shape[1]) < counts[:, np.newaxis]),
+        counts.tolist(),
         strict=True,
     )
     with ThreadPoolExecutor(num_cpus() if threads is None else threads) as pool:
@@ -176,7 +183,14 @@ def mean_front(of: list[Front], slopes: ArrayLike | None = None) -> Front:
 
     Returns:
         The points, by rising fairness; the first has each workload's fairest optimum of ANTT.
+
+    Raises:
+        ConfigError: There is no front, or only some are with holding.
     """
+    if not isinstance(of, list) or not of or not all(isinstance(front, Front) for front in of):
+        raise ConfigError(f"of must be at least one Front, got {of!r}")
+    if len({front.holding for front in of}) > 1:
+        raise ConfigError("of must be fronts all with or all without holding, got both")
     if slopes is None:
         slopes = np.concatenate([[0.0], np.geomspace(0.05, 500.0, 100)])
     points = []

@@ -11,18 +11,48 @@ from prema_gym.errors import WorkloadError
 MAX_CYCLES = 2**53
 
 
+def array_of(name: str, values: ArrayLike) -> NDArray[np.generic]:
+    """Return ``values`` as an array.
+
+    Raises:
+        WorkloadError: if rows differ in length, or it holds something else than numbers.
+    """
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise WorkloadError(f"{name} must be an array of numbers, each row as long") from error
+    if array.dtype.kind not in "biuf" and array.size > 0:
+        what = "None" if values is None else f"dtype {array.dtype}"
+        raise WorkloadError(f"{name} must hold numbers, got {what}")
+    return array
+
+
 def integer_array(name: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.int64]:
     """Return ``values`` as an int64 array of ``shape``.
 
     Raises:
         WorkloadError: if the values are not integers (no silent rounding) or the shape differs.
     """
-    array = np.asarray(values)
+    array = array_of(name, values)
     if array.dtype.kind not in "iu":
         raise WorkloadError(f"{name} must hold integers, got dtype {array.dtype}")
     if array.shape != shape:
         raise WorkloadError(f"{name} must have shape {shape}, got {array.shape}")
+    if array.dtype.kind == "u" and int(np.max(array, initial=0)) > 2**63 - 1:
+        raise WorkloadError(f"{name} must hold integers below 2**63, got {np.max(array)}")
     return array.astype(np.int64, order="C")
+
+
+def batch_shape(arrival: ArrayLike) -> tuple[int, int]:
+    """Return (num_workloads, max_tasks) of a batch's arrivals.
+
+    Raises:
+        WorkloadError: if it is no batch, or an empty one.
+    """
+    shape = array_of("arrival", arrival).shape
+    if len(shape) != 2 or 0 in shape:
+        raise WorkloadError(f"arrival must hold at least one workload and task, got shape {shape}")
+    return shape
 
 
 def task_times(arrival: ArrayLike, isolated: ArrayLike) -> tuple[NDArray[np.int64], ...]:
@@ -35,7 +65,7 @@ def task_times(arrival: ArrayLike, isolated: ArrayLike) -> tuple[NDArray[np.int6
     Raises:
         WorkloadError: if a shape, type or range is wrong, or no task is given.
     """
-    shape = np.shape(arrival)
+    shape = array_of("arrival", arrival).shape
     if len(shape) != 1 or shape[0] == 0:
         raise WorkloadError(f"arrival must have shape (num_tasks,) with a task, got {shape}")
     arrival_cycles = integer_array("arrival", arrival, shape)
@@ -71,7 +101,7 @@ def weights(
     """
     if weight is None:
         return np.ones(shape)
-    array = np.array(weight, dtype=np.float64, order="C")
+    array = np.array(array_of("weight", weight), dtype=np.float64, order="C")
     if array.shape != shape:
         raise WorkloadError(f"weight must have shape {shape}, got {array.shape}")
     if real is not None:

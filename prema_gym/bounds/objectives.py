@@ -13,8 +13,9 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from prema_gym.bounds.inputs import array_of
 from prema_gym.compiled.jit import kernel
-from prema_gym.errors import UnknownNameError
+from prema_gym.errors import UnknownNameError, WorkloadError
 
 # PREMA reports SLA violations at the targets n = 2 … 20 times the isolated time.
 FIRST_SLA_TARGET = 2
@@ -88,8 +89,8 @@ def get_objective(name: str) -> Objective:
     Raises:
         UnknownNameError: if there is none; the message holds the nearest name.
     """
-    if name not in OBJECTIVES:
-        raise UnknownNameError("objective", name, OBJECTIVES)
+    if not isinstance(name, str) or name not in OBJECTIVES:
+        raise UnknownNameError("objective", str(name), OBJECTIVES)
     return OBJECTIVES[name]
 
 
@@ -127,11 +128,22 @@ def regret(objective: str, value: ArrayLike, optimum: ArrayLike) -> NDArray[np.f
 
     Returns:
         float64 of the common shape.
+
+    Raises:
+        UnknownNameError: There is no such objective.
+        WorkloadError: These are no numbers, or their shapes do not go together.
     """
-    excess = np.subtract(value, optimum, dtype=np.float64)
+    values, optima = array_of("value", value), array_of("optimum", optimum)
+    try:
+        excess = np.subtract(values, optima, dtype=np.float64)
+    except ValueError:
+        raise WorkloadError(
+            f"value and optimum must have shapes that go together, got {values.shape} and "
+            f"{optima.shape}"
+        ) from None
     if get_objective(objective).maximise:
         excess = -excess
-    best = np.broadcast_to(np.asarray(optimum, dtype=np.float64), np.shape(excess))
+    best = np.broadcast_to(np.asarray(optima, dtype=np.float64), np.shape(excess))
     result = np.where(excess == 0, 0.0, np.copysign(np.inf, excess))
     np.divide(excess, best, out=result, where=best != 0)
     return result

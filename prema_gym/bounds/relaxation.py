@@ -104,6 +104,7 @@ def stp_cap(arrival: ArrayLike, isolated: ArrayLike, machines: int = 1) -> float
     Σ 1/NTT is largest when one task takes all the slowdown: n − 1 + 1/(Z − n + 1). Arguments,
     validity and errors are those of :func:`lp_bound`.
     """
+    antt = antt_bound(arrival, isolated, machines)
     num_tasks = np.size(arrival)
-    slowdown = num_tasks * (antt_bound(arrival, isolated, machines) - 1.0)
+    slowdown = num_tasks * (antt - 1.0)
     return num_tasks - 1 + 1.0 / (slowdown + 1.0)

@@ -11,7 +11,7 @@ import typer
 
 from prema_gym.cli.fields import read_pairs
 from prema_gym.cli.printing import Format
-from prema_gym.errors import UnknownNameError
+from prema_gym.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from prema_gym.hardware.config import NPUConfig
@@ -93,6 +93,18 @@ def read_workloads(files: Sequence[Path] | None, scenario: Scenario) -> Workload
         return None
     catalog = compile_scenario(scenario)
     return WorkloadBatch.of([load_workload(file, catalog) for file in files])
+
+
+def read_batches(given: str) -> tuple[int, ...]:
+    """Read batch sizes, separated by commas.
+
+    Raises:
+        ConfigError: One is not a whole number from 1.
+    """
+    words = [word.strip() for word in given.split(",")]
+    if not all(word.isdecimal() and int(word) >= 1 for word in words):
+        raise ConfigError(f"--batch must be whole numbers from 1, with commas, got {given!r}")
+    return tuple(map(int, words))
 
 
 def print_notes(networks: Sequence[str]) -> None:

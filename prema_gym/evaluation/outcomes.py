@@ -60,6 +60,9 @@ def outcomes_of(played: Played) -> Outcomes:
         **{name: tasks[name].copy() for name in TASK_FIELDS},
         # Dropped and rejected tasks never finish.
         completion_cycles=np.maximum(tasks["completion_cycles"], UNFINISHED),
+        first_run_cycles=np.maximum(tasks["first_run_cycles"], UNFINISHED),
+        checkpoints=tasks["checkpoints"].copy(),
+        kills=tasks["kills"].copy(),
         present=present,
         busy_cycles=env["busy_cycles"].copy(),
         killed_cycles=total("killed_cycles"),

@@ -15,6 +15,7 @@ import numpy as np
 from prema_gym.errors import ConfigError, MissingExtraError, located
 from prema_gym.metrics import METRICS, FloatArray, Outcomes
 from prema_gym.metrics.groups import GROUP_COLUMNS, Groups
+from prema_gym.networks import as_given
 
 if TYPE_CHECKING:
     import pandas
@@ -153,6 +154,7 @@ class Evaluation:
                     settings=dict(data["settings"]),
                     policies={name: _read(found) for name, found in data["policies"].items()},
                     optimum={name: _number(v) for name, v in data.get("optimum", {}).items()},
+                    per_workload_optimum=_read_arrays(data.get("per_workload_optimum", {})),
                 )
             except (KeyError, TypeError, AttributeError, ValueError) as error:
                 raise ConfigError(
@@ -164,7 +166,7 @@ class Evaluation:
         """Give the values as a DataFrame: a row a policy and workload, or policy and task.
 
         Args:
-            per: "workload" (every metric) or "task" (network, priority, times, NTT).
+            per: "workload" (every metric) or "task" (see :meth:`task_columns`).
 
         Raises:
             ConfigError: The values were not kept, or ``per`` is neither.
@@ -176,7 +178,7 @@ class Evaluation:
             import pandas
         except ImportError:
             raise MissingExtraError("to_frame", "pandas", "frames") from None
-        rows_of = self._workload_columns if per == "workload" else self._task_columns
+        rows_of = self._workload_columns if per == "workload" else self.task_columns
         frames = [pandas.DataFrame(rows_of(name)) for name in self.policies]
         return pandas.concat(frames, ignore_index=True)
 
@@ -186,17 +188,29 @@ class Evaluation:
             raise ConfigError("values per workload were not kept: evaluate(…, per_workload=True)")
         return {"policy": name, **self._counted(np.arange(self.workloads)), **values}
 
-    def _task_columns(self, name: str) -> dict[str, Any]:
+    def task_columns(self, name: str) -> dict[str, Any]:
+        """Every task under one policy: columns by name, one entry a task, or one for all.
+
+        ``seed`` (``workload`` where they were given), ``task``, ``network``, ``batch_size``,
+        ``priority``, ``arrival_ms``, ``isolated_ms``, ``first_run_ms``, ``completion_ms``,
+        ``deadline_ms`` (all but the isolated time since the workload began), ``latency_ms``,
+        ``ntt``, ``late``, ``checkpoints``, ``kills``. NaN: it never ran, finished or arrived.
+
+        Raises:
+            ConfigError: They were not kept.
+        """
         outcomes = self.policies[name].outcomes
         if outcomes is None:
             raise ConfigError("values per task were not kept: evaluate(…, per_task=True)")
         workload, task = np.nonzero(outcomes.present)
-        networks = np.array(self.settings["scenario"]["networks"])
+        networks = np.array([as_given(name) for name in self.settings["scenario"]["networks"]])
 
         def ms(cycles: Any) -> FloatArray:  # noqa: ANN401 - an array of cycles
-            return np.asarray(cycles[workload, task] / outcomes.cycles_per_ms, np.float64)
+            found = cycles[workload, task]
+            return np.where(found < 0, np.nan, found / outcomes.cycles_per_ms)
 
         latency = outcomes.latency_ms[workload, task]
+        allowance = outcomes.deadline_cycles - outcomes.arrival_cycles
         return {
             "policy": name,
             **self._counted(workload),
@@ -206,9 +220,14 @@ class Evaluation:
             "priority": outcomes.priority[workload, task],
             "arrival_ms": ms(outcomes.arrival_cycles),
             "isolated_ms": ms(outcomes.isolated_cycles),
+            "first_run_ms": ms(outcomes.first_run_cycles),
+            "completion_ms": ms(outcomes.completion_cycles),
+            "deadline_ms": ms(outcomes.deadline_cycles),
             "latency_ms": latency,
             "ntt": outcomes.ntt[workload, task],
-            "late": latency > ms(outcomes.deadline_cycles - outcomes.arrival_cycles),
+            "late": latency > allowance[workload, task] / outcomes.cycles_per_ms,
+            "checkpoints": outcomes.checkpoints[workload, task],
+            "kills": outcomes.kills[workload, task],
         }
 
     def _counted(self, workload: Any) -> dict[str, Any]:  # noqa: ANN401 - an array of numbers
@@ -239,10 +258,7 @@ def _read(data: Mapping[str, Any]) -> PolicyResult:
         tasks=data["num_tasks"],
         unfinished=data["num_unfinished"],
         truncated=data["num_truncated"],
-        per_workload={
-            name: np.array([_number(v) for v in values], np.float64)
-            for name, values in data.get("per_workload", {}).items()
-        },
+        per_workload=_read_arrays(data.get("per_workload", {})),
         regret={name: _number(v) for name, v in data.get("regret", {}).items()},
         groups=data.get("by", {}),
     )
@@ -256,7 +272,15 @@ def _read_value(data: Mapping[str, Any]) -> MetricValue:
         ci95=(_number(low), _number(high)),
         ratio=_number(data["ratio"]),
         ratio_ci95=(_number(ratio_low), _number(ratio_high)),
+        mark=data.get("mark", ""),
     )
+
+
+def _read_arrays(data: Mapping[str, Any]) -> dict[str, FloatArray]:
+    return {
+        name: np.array([_number(value) for value in values], np.float64)
+        for name, values in data.items()
+    }
 
 
 def _number(value: float | None) -> float:

@@ -17,6 +17,7 @@ from prema_gym.metrics import tally as t
 from prema_gym.metrics.dependent import Estimate, percentile_of, ratio
 from prema_gym.metrics.formulas import FloatArray
 from prema_gym.metrics.groups import STREAM_COLUMNS
+from prema_gym.networks import as_given
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.source import Traffic
 
@@ -163,7 +164,7 @@ def _groups(
     fold = run.fold
     names: Mapping[str, tuple[int, Sequence[str]]] = {
         "stream": (fold.first_stream, [stream.name for stream in traffic.streams]),
-        "network": (1, catalog.scenario.networks),
+        "network": (1, [as_given(name) for name in catalog.scenario.networks]),
         "priority": (fold.first_priority, [str(weight) for weight in fold.priorities]),
     }
     return {

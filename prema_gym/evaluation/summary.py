@@ -32,6 +32,7 @@ from prema_gym.metrics import (
     values_of,
 )
 from prema_gym.metrics.groups import Groups, groups_of
+from prema_gym.networks import as_given
 
 _CURVE: Better = "lower"  # each point of the SLA curve
 _DIRECTIONS = (*(metric.better for metric in METRICS), *(_CURVE for _ in SLA_TARGETS))
@@ -49,6 +50,7 @@ def summarise(
     bootstrap = Bootstrap(settings.num_workloads, resamples=settings.resamples, seed=settings.seed)
     measured = {name: _Measured(found, bootstrap) for name, found in outcomes.items()}
     base = measured[settings.relative_to]
+    networks = [as_given(name) for name in settings.scenario.networks]
     return {
         name: _result(
             own,
@@ -56,7 +58,7 @@ def summarise(
             bootstrap,
             settings.mechanisms[name],
             settings.per_workload,
-            groups_of(own.outcomes, settings.scenario.networks, settings.scenario.priorities),
+            groups_of(own.outcomes, networks, settings.scenario.priorities),
         )
         for name, own in measured.items()
     }

@@ -90,14 +90,21 @@ def preemption_cost(
 
 @dataclass(frozen=True, kw_only=True)
 class PreemptionRow:
-    """One network at one batch size: what a CHECKPOINT at a uniformly random instant meets."""
+    """One network at one batch size: what a preemption at a uniformly random instant meets.
+
+    As :class:`~prema_gym.hardware.spread.PreemptionSpread`, times in microseconds.
+    """
 
     network: str
     batch: int
     input_length: int
     output_length: int
-    context_bytes: Spread  # saved at the next boundary
-    latency_us: Spread  # to the next boundary, plus the switch latency and the save
+    context_bytes: Spread  # saved by CHECKPOINT
+    checkpoint_latency_us: Spread  # until the machine is free: the tile's end, switch, save
+    restore_us: Spread  # after a CHECKPOINT, before the task goes on
+    kill_latency_us: Spread  # until the machine is free: the tile's end, switch
+    killed_us: Spread  # work lost by KILL
+    drain_latency_us: Spread  # until the machine is free: the task's end
 
 
 def preemption_table(
@@ -108,7 +115,7 @@ def preemption_table(
     input_length: int = 1,
     output_length: int = 1,
 ) -> list[PreemptionRow]:
-    """Tabulate context size and preemption latency over the course of a network.
+    """Tabulate what preempting costs over the course of a network, by each mechanism.
 
     Exact, not sampled: every tile counts with its duration, and within a tile of d cycles the time
     to its end is uniform between 0 and d. A context goes to NPU memory, or to the host if even an
@@ -125,19 +132,24 @@ def preemption_table(
         ConfigError: A batch size or length is not a positive integer, or the machine cuts the
             network into too many tiles to list.
     """
+    us = config.microseconds(1)
     rows = []
     for batch in batches:
         profile = build_profile(config, network, batch=batch, input_length=input_length)
         with located(f"{network.name} at batch {batch}"):
-            context_bytes, latency_cycles = preemption_spread(profile, output_length=output_length)
+            found = preemption_spread(profile, output_length=output_length)
         rows.append(
             PreemptionRow(
                 network=network.name,
                 batch=batch,
                 input_length=input_length,
                 output_length=output_length,
-                context_bytes=context_bytes,
-                latency_us=latency_cycles.scaled(config.microseconds(1)),
+                context_bytes=found.context_bytes,
+                checkpoint_latency_us=found.checkpoint_latency_cycles.scaled(us),
+                restore_us=found.restore_cycles.scaled(us),
+                kill_latency_us=found.kill_latency_cycles.scaled(us),
+                killed_us=found.killed_cycles.scaled(us),
+                drain_latency_us=found.drain_latency_cycles.scaled(us),
             )
         )
     return rows

@@ -25,6 +25,9 @@ class Outcomes(TaskColumns):
 
     Attributes:
         completion_cycles: int64 (W, N), :data:`UNFINISHED` where the task never finished.
+        first_run_cycles: int64 (W, N), start of its first run, :data:`UNFINISHED` if it never ran.
+        checkpoints: int64 (W, N), times the task was checkpointed.
+        kills: int64 (W, N), times it was killed.
         present: bool (W, N), False on padding.
         busy_cycles: int64 (W,), time spent running tasks, work later killed included.
         killed_cycles: int64 (W,), work thrown away by KILL.
@@ -41,6 +44,9 @@ class Outcomes(TaskColumns):
     """
 
     completion_cycles: IntArray
+    first_run_cycles: IntArray
+    checkpoints: IntArray
+    kills: IntArray
     present: BoolArray
     busy_cycles: IntArray
     killed_cycles: IntArray

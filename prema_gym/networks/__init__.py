@@ -34,7 +34,7 @@ from prema_gym.networks.pointwise import (
     Softmax,
 )
 from prema_gym.networks.recurrent import GRUCell, LSTMCell
-from prema_gym.networks.registry import full_name, get, names, notes, register
+from prema_gym.networks.registry import as_given, full_name, get, names, notes, register
 from prema_gym.networks.tensor import Shape, Tensor, concat
 from prema_gym.networks.work import Gemm, VectorWork, Work
 
@@ -69,6 +69,7 @@ __all__ = [
     "UpConv2d",
     "VectorWork",
     "Work",
+    "as_given",
     "check_wiring",
     "concat",
     "from_torch",

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from prema_gym.errors import ConfigError, MissingExtraError
 from prema_gym.evaluation.recording import Recording
-from prema_gym.files import write_atomically
 from prema_gym.simulator import COLUMNS, MECHANISMS, NONE
 from prema_gym.views.episode import view_recorded
-from prema_gym.views.records import to_csv
+from prema_gym.views.records import write_records
 
 ENDINGS = (".csv", ".parquet")
 
@@ -74,18 +73,4 @@ def write_decisions(path: Path, recordings: Sequence[Recording]) -> None:
         MissingExtraError: Likewise.
     """
     check_decisions_path(path)
-    records = decision_records(recordings)
-
-    def write(beside: Path) -> None:
-        if path.suffix == ".csv":
-            beside.write_text(to_csv(records), encoding="utf-8")
-            return
-        import pyarrow
-        import pyarrow.parquet
-
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), beside)
-
-    try:
-        write_atomically(path, write)
-    except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
+    write_records(path, decision_records(recordings))

@@ -185,7 +185,7 @@ def stream_rows(scenario: Scenario) -> Rows:
             "load": rate * cycles,
             "mean_ms": cycles * ms,
             "deadline_ms": float(np.mean(arrays.allowance_cycles[_profiles_of(arrays)])) * ms,
-            "networks": stream.networks or scenario.networks,
+            "networks": [networks.as_given(one) for one in stream.networks or scenario.networks],
             "priorities": sorted({int(weight) for weight in arrays.priorities}),
         }
         for stream, arrays, rate, cycles in zip(
@@ -219,7 +219,7 @@ def request_rows(scenario: Scenario, seed: int, count: int) -> Rows:
         {
             "arrival_ms": arrays.arrival_cycles[0, i] * ms,
             "stream": name,
-            "network": scenario.networks[arrays.network[0, i]],
+            "network": networks.as_given(scenario.networks[arrays.network[0, i]]),
             "batch": arrays.batch_size[0, i],
             "input_length": catalog.arrays.input_length[arrays.profile[0, i]],
             "output_length": arrays.output_length[0, i],
@@ -251,28 +251,37 @@ def policy_rows(described: Iterable[Described], as_text: Callable[[object], str]
     ]
 
 
-def preemption_rows(config: NPUConfig, names: Sequence[str] = ()) -> Rows:
-    """Context size and preemption latency over the course of each network, by batch size.
+def preemption_rows(
+    config: NPUConfig, names: Sequence[str] = (), batches: Sequence[int] = BATCHES
+) -> Rows:
+    """What preempting costs over the course of each network, by batch size and mechanism.
 
     Args:
         config: The machine.
         names: Networks or files; none means all that have a name.
+        batches: Batch sizes, a row each.
 
     Raises:
         UnknownNameError: A name is neither a network's nor a file's.
-        ConfigError: A file cannot be imported.
+        ConfigError: A file cannot be imported, or a batch size is none.
     """
     rows: Rows = []
     for name, network, lengths in _at_typical_lengths(names):
         for found in preemption_table(
             config,
             network,
-            batches=BATCHES,
+            batches=batches,
             **lengths,
         ):
             row: dict[str, object] = {"network": name, "batch": found.batch}
-            kib = {k: v / 1024 for k, v in asdict(found.context_bytes).items()}
-            row |= {f"context {k} KiB": v for k, v in kib.items()}
-            row |= {f"latency {k} us": v for k, v in asdict(found.latency_us).items()}
+            for what, unit, spread in (
+                ("context", "KiB", found.context_bytes.scaled(1 / 1024)),
+                ("checkpoint", "us", found.checkpoint_latency_us),
+                ("restore", "us", found.restore_us),
+                ("kill", "us", found.kill_latency_us),
+                ("lost", "us", found.killed_us),
+                ("drain", "us", found.drain_latency_us),
+            ):
+                row |= {f"{what} {k} {unit}": v for k, v in asdict(spread).items()}
             rows.append(row)
     return rows

@@ -13,6 +13,7 @@ from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.memory import memory_need
 from prema_gym.hardware.preemption import PreemptionRow, preemption_table
 from prema_gym.hardware.timing import LayerTiming, NetworkTiming, time_network
+from prema_gym.networks import as_given
 from prema_gym.networks.network import FixedPhases, Network, Phase
 
 Row = dict[str, object]
@@ -46,7 +47,7 @@ def profile_rows(
         need = memory_need(config, network, batch=batch, **lengths)
         rows.append(
             {
-                "network": network.name,
+                "network": as_given(network.name),
                 "batch": batch,
                 "lengths": "→".join(map(str, lengths.values())) if network.is_recurrent else "",
                 **_time(timing),
@@ -106,6 +107,6 @@ def _stop(row: PreemptionRow) -> Row:
     return {
         "context KiB": row.context_bytes.mean / 1024,
         "max context KiB": row.context_bytes.max / 1024,
-        "stop us": row.latency_us.mean,
-        "max stop us": row.latency_us.max,
+        "stop us": row.checkpoint_latency_us.mean,
+        "max stop us": row.checkpoint_latency_us.max,
     }

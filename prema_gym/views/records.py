@@ -11,12 +11,16 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 
+from prema_gym.errors import ConfigError
 from prema_gym.evaluation.claims import Reproduction
 from prema_gym.evaluation.optima import per_workload_regrets
 from prema_gym.evaluation.results import Evaluation, PolicyResult
+from prema_gym.files import write_atomically
 from prema_gym.metrics import FloatArray
 
 Record = Mapping[str, object]
@@ -130,6 +134,60 @@ def evaluation_files(evaluation: Evaluation) -> dict[str, str]:
     }
     rows = per_workload_records(evaluation)
     return files | ({"per_workload.csv": to_csv(rows)} if rows else {})
+
+
+def task_records(evaluation: Evaluation) -> list[dict[str, object]]:
+    """One record a policy and task; see `Evaluation.task_columns`.
+
+    Raises:
+        ConfigError: Tasks were not kept.
+    """
+    records = []
+    for policy in evaluation.policies:
+        columns = evaluation.task_columns(policy)
+        count = len(columns["task"])
+        values = [
+            column.tolist() if isinstance(column, np.ndarray) else [column] * count
+            for column in columns.values()
+        ]
+        records += [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
+    return records
+
+
+def write_tasks(directory: Path, evaluation: Evaluation) -> list[Path]:
+    """Write every task to ``tasks.csv``, and to ``tasks.parquet`` where pyarrow is installed.
+
+    Raises:
+        ConfigError: Tasks were not kept, or a file cannot be written.
+    """
+    records = task_records(evaluation)
+    endings = (".csv", ".parquet") if find_spec("pyarrow") else (".csv",)
+    paths = [directory / f"tasks{ending}" for ending in endings]
+    for path in paths:
+        write_records(path, records)
+    return paths
+
+
+def write_records(path: Path, records: Sequence[Record]) -> None:
+    """Write records to a file, as its ending says: ``.csv`` or ``.parquet`` (extra: frames).
+
+    Raises:
+        ConfigError: The file cannot be written.
+    """
+
+    def write(beside: Path) -> None:
+        if path.suffix == ".csv":
+            beside.write_text(to_csv(records), encoding="utf-8")
+            return
+        import pyarrow
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), beside)
+
+    try:
+        write_atomically(path, write)
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def reproduction_records(reproduction: Reproduction) -> list[dict[str, object]]:

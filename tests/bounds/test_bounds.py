@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -23,10 +23,14 @@ from prema_gym.bounds import (
     MAX_TASKS,
     OBJECTIVES,
     antt_bound,
+    antt_fairness_front,
     decode,
+    fairness_bound,
     fewest_misses,
+    fronts,
     least_worst_ntt,
     lp_bound,
+    mean_front,
     optimum,
     optimum_batch,
     regret,
@@ -655,3 +659,63 @@ def test_more_arrays_that_are_no_tasks() -> None:
         optimum([0], [1], "tardiness", deadline=[-(2**60)])
     with pytest.raises(WorkloadError, match="num_tasks must be 1"):
         optimum_batch([[0]], [[1]], num_tasks=[2])
+
+
+WRONG: tuple[object, ...] = (
+    None, "three", ["a"], [[0, 1], [2]], [[0, 1]], [0.5, 1.0], [math.nan, 1.0], [2**70, 1],
+    [-1, 5], [True, False], [], 3, [1, 2, 3], {1, 2},
+)  # fmt: skip
+
+
+@pytest.mark.small
+@pytest.mark.parametrize("wrong", WRONG)
+def test_wrong_things_raise_one_clear_line(wrong: Any) -> None:
+    """Shapes, lengths, NaN, negative numbers, strings: in every place, of every function."""
+    good = [1, 2]
+    calls: list[Callable[[], object]] = []
+    pairs: tuple[tuple[Any, Any], ...] = ((wrong, good), (good, wrong))
+    for a, b in pairs:
+        calls += [
+            partial(optimum, a, b),
+            partial(lp_bound, a, b, None),
+            partial(antt_bound, a, b),
+            partial(stp_cap, a, b),
+            partial(srpt_completions, a, b),
+            partial(fewest_misses, a, b, good),
+            partial(least_worst_ntt, a, b),
+            partial(decode, [0, 1], a, b),
+            partial(fairness_bound, a, b),
+            partial(antt_fairness_front, a, b),
+            partial(optimum_batch, [a], [b]),
+            partial(fronts, [a], [b], [2], [good]),
+        ]
+    calls += [
+        partial(decode, wrong, good, good),
+        partial(optimum, good, good, wrong),
+        partial(mean_front, wrong),
+    ]
+    if wrong != 3:  # as good a number of machines as any
+        calls.append(partial(lp_bound, good, good, None, wrong))
+    if wrong != [-1, 5]:  # a deadline may be long over
+        calls.append(partial(fewest_misses, good, good, wrong))
+    if wrong is not None and wrong not in ([0.5, 1.0], [True, False]):  # weights are any numbers
+        calls += [
+            partial(lp_bound, good, good, wrong),
+            partial(wspt_completions, [1, 1], good, wrong),
+            partial(fairness_bound, good, good, wrong),
+            partial(optimum, good, good, "weighted_completion", weight=wrong),
+        ]
+    for call in calls:
+        with pytest.raises((ConfigError, WorkloadError, UnknownNameError)) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.small
+@pytest.mark.parametrize("wrong", [None, "3", ["a"], [[1], [1, 2]], {1}])
+def test_regret_of_no_numbers_is_one_line(wrong: Any) -> None:
+    for value, best in ((wrong, 1.0), (1.0, wrong)):
+        with pytest.raises(WorkloadError, match="must"):
+            regret("antt", value, best)
+    with pytest.raises(WorkloadError, match=r"shapes that go together, got \(2,\) and \(3,\)"):
+        regret("antt", [1, 2], [1, 2, 3])

@@ -72,11 +72,21 @@ def test_table_has_a_row_per_batch_in_bytes_and_microseconds() -> None:
         ("rnn-mt2", 16, 20),
     ]
     profile = build_profile(config, get("rnn-mt2"), batch=16, input_length=20)
-    context, latency = preemption_spread(profile)
-    assert rows[1].context_bytes == context
-    assert rows[1].latency_us.p95 == pytest.approx(latency.p95 / 700)
+    found = preemption_spread(profile)
+    assert rows[1].context_bytes == found.context_bytes
+    assert rows[1].checkpoint_latency_us.p95 == pytest.approx(
+        found.checkpoint_latency_cycles.p95 / 700
+    )
+    assert rows[1].killed_us.mean == pytest.approx(found.killed_cycles.mean / 700)
     for row in rows:
-        for spread in (row.context_bytes, row.latency_us):
+        for spread in (
+            row.context_bytes,
+            row.checkpoint_latency_us,
+            row.restore_us,
+            row.kill_latency_us,
+            row.killed_us,
+            row.drain_latency_us,
+        ):
             assert spread.min <= spread.mean <= spread.max
             assert spread.min <= spread.p95 <= spread.max
         assert row.context_bytes.max <= config.context_limit_bytes

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prema_gym.hardware import NPUConfig, build_profile, preemption_table
+from prema_gym.hardware import NPUConfig, build_profile, preemption_cost, preemption_table
 from prema_gym.hardware.spread import preemption_spread
 from prema_gym.hardware.transfers import dram_cycles, host_cycles, machine_array
 from prema_gym.networks import Gemm, Network, get
@@ -21,7 +21,8 @@ def test_spread_of_a_task_of_two_tiles_worked_by_hand() -> None:
     # first tile, and a last store of 6. Tiles of 20 and 13 cycles; contexts 24 bytes (saved in 29
     # cycles) and none.
     profile = build_profile(TOY, one_layer(Gemm("gemm", 3, 3, 2)), batch=1)
-    context, latency = preemption_spread(profile)
+    found = preemption_spread(profile)
+    context, latency = found.context_bytes, found.checkpoint_latency_cycles
     assert (context.min, context.max) == (0, 24)
     assert context.mean == pytest.approx(20 * 24 / 33)
     assert context.p95 == 24
@@ -29,6 +30,27 @@ def test_spread_of_a_task_of_two_tiles_worked_by_hand() -> None:
     assert latency.mean == pytest.approx((20 * (29 + 10) + 13 * 6.5) / 33)
     # The first tile's latencies are uniform on 29 … 49: the upper 5 % of 33 cycles are 1.65.
     assert latency.p95 == pytest.approx(49 - 1.65)
+    # Restored behind the first tile: the partial sums and the second one's load of 10 bytes.
+    restore = found.restore_cycles
+    assert (restore.min, restore.p95, restore.max) == (0, 5 + 24 + 10, 5 + 24 + 10)
+    assert restore.mean == pytest.approx(20 * 39 / 33)
+    # A kill waits for the tile in flight: 20 or 13 cycles. The first tile is lost, the last never.
+    kill, killed = found.kill_latency_cycles, found.killed_cycles
+    assert (kill.min, kill.max) == (0, 20)
+    assert kill.mean == pytest.approx((20 * 10 + 13 * 6.5) / 33)
+    assert astuple(killed) == pytest.approx((0, 20 * 20 / 33, 20, 20))
+    assert astuple(found.drain_latency_cycles) == pytest.approx((0, 33 / 2, 0.95 * 33, 33))
+
+
+@pytest.mark.small
+def test_the_switch_latency_is_paid_by_who_is_not_done() -> None:
+    # As above, with 3 cycles to let go of the machine: in the first tile only.
+    slow = replace(TOY, switch_latency_us=3 * 1e6 / TOY.clock_hz)
+    found = preemption_spread(build_profile(slow, one_layer(Gemm("gemm", 3, 3, 2)), batch=1))
+    latency, kill = found.checkpoint_latency_cycles, found.kill_latency_cycles
+    assert latency.mean == pytest.approx((20 * (3 + 29 + 10) + 13 * 6.5) / 33)
+    assert kill.mean == pytest.approx((20 * (3 + 10) + 13 * 6.5) / 33)
+    assert (latency.min, latency.max) == (0, 3 + 29 + 20)
 
 
 @given(machines(), networks(), st.integers(1, 3))
@@ -48,7 +70,8 @@ def test_spread_agrees_with_a_walk_over_every_tile(
             for context in contexts
         ]
     )
-    context, latency = preemption_spread(profile, output_length=output_length)
+    found = preemption_spread(profile, output_length=output_length)
+    context, latency = found.context_bytes, found.checkpoint_latency_cycles
     assert (context.min, context.max) == (contexts.min(), contexts.max())
     assert context.mean == pytest.approx(durations @ contexts / ends[-1])
     assert durations[contexts <= context.p95].sum() >= 0.95 * ends[-1]
@@ -59,19 +82,55 @@ def test_spread_agrees_with_a_walk_over_every_tile(
     assert below == pytest.approx(0.95 * ends[-1])
 
 
+@given(machines(), networks(), st.integers(1, 3), st.integers(0, 3))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_every_instant_priced_alone_gives_the_same(
+    config: NPUConfig, net: Network, output_length: int, switch: int
+) -> None:
+    """Restores, kills and drains against `preemption_cost` tile by tile, found another way."""
+    config = replace(config, switch_latency_us=switch * 1e6 / config.clock_hz)
+    profile = build_profile(config, net, batch=1)
+    found = preemption_spread(profile, output_length=output_length)
+    ends = [now for now, *_ in boundaries(config, all_tiles(config, net, output_length))]
+    total = ends[-1]
+    durations = np.diff(ends)
+    # What is met at any instant of a tile but for the wait is what is met at its end.
+    costs = [preemption_cost(profile, end, output_length=output_length) for end in ends[1:]]
+    restores = np.array(
+        [
+            c.restore_cycles if c.context_bytes <= config.dram_bytes else c.host_restore_cycles
+            for c in costs
+        ]
+    )
+    killed = np.array([c.killed_cycles for c in costs])
+    for spread, values in ((found.restore_cycles, restores), (found.killed_cycles, killed)):
+        assert spread.mean == pytest.approx(durations @ values / total)
+        assert spread.max == values.max()
+        assert durations[values <= spread.p95].sum() >= 0.95 * total
+        assert durations[values < spread.p95].sum() < 0.95 * total
+    assert (found.restore_cycles.min, found.killed_cycles.min) == (restores.min(), killed.min())
+    kill = found.kill_latency_cycles
+    switches = np.array([c.switch_cycles for c in costs])
+    assert kill.mean == pytest.approx(durations @ (switches + durations / 2) / total)
+    assert np.clip(kill.p95 - switches, 0, durations).sum() == pytest.approx(0.95 * total)
+    assert found.drain_latency_cycles.mean == pytest.approx(total / 2)
+    assert found.drain_latency_cycles.max == total
+
+
 @pytest.mark.small
 def test_contexts_that_never_fit_go_to_the_host() -> None:
     slow_host = replace(TOY, host_link_bytes_per_s=10)
     net = one_layer(Gemm("gemm", 3, 3, 2))
-    _, to_memory = preemption_spread(build_profile(slow_host, net, batch=1))
+    to_memory = preemption_spread(build_profile(slow_host, net, batch=1))
     no_memory = replace(slow_host, dram_bytes=23)
-    _, to_host = preemption_spread(build_profile(no_memory, net, batch=1))
-    assert to_memory.max == 20 + 5 + 24
-    assert to_host.max == 20 + 5 + 2400
+    to_host = preemption_spread(build_profile(no_memory, net, batch=1))
+    assert to_memory.checkpoint_latency_cycles.max == 20 + 5 + 24
+    assert to_host.checkpoint_latency_cycles.max == 20 + 5 + 2400
+    assert to_host.restore_cycles.max == (5 + 2400) + (5 + 10)
 
 
 @pytest.mark.small
 def test_a_sliver_of_an_array_is_tabled_by_count_not_tile_by_tile() -> None:
     sliver = NPUConfig(array_rows=2**20, array_cols=1)
     (row,) = preemption_table(sliver, get("alexnet"), batches=(16,))
-    assert 0 < row.latency_us.mean < row.latency_us.max
+    assert 0 < row.checkpoint_latency_us.mean < row.checkpoint_latency_us.max

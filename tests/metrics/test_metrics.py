@@ -50,6 +50,9 @@ def outcomes(
     return Outcomes(
         **tasks,
         completion_cycles=np.array(completion),
+        first_run_cycles=np.array(arrival),
+        checkpoints=np.zeros(shape, np.int64),
+        kills=np.zeros(shape, np.int64),
         present=np.ones(shape, bool) if present is None else np.array(present),
         busy_cycles=100 * per_workload,
         killed_cycles=10 * per_workload,

@@ -78,6 +78,14 @@ PerWorkload = Annotated[
         help="Each workload's values: added to JSON and to --output, in place of means in CSV.",
     ),
 ]
+PerTask = Annotated[
+    bool,
+    typer.Option(
+        "--per-task",
+        help="Each task of each policy: tasks.csv in --output, and tasks.parquet with the extra "
+        "`frames`.",
+    ),
+]
 Estimate = Annotated[
     str,
     typer.Option(
@@ -125,6 +133,7 @@ def evaluate(
     format: FormatOption = Format.table,
     output: Output = None,
     per_workload: PerWorkload = False,
+    per_task: PerTask = False,
     estimate: Estimate = "algorithm1",
     oracle: Oracle = False,
     slots: Slots = 16,
@@ -139,16 +148,14 @@ def evaluate(
     from prema_gym.evaluation.compare import evaluate as run
     from prema_gym.simulator import SchedulerOptions, one_estimate
 
-    if per_workload and format is Format.table and output is None:
-        raise ConfigError("--per-workload shows nothing in a table: add --format or --output DIR")
-    if output is not None:
-        check_folder(output)
+    _check_output(output, format, per_workload, per_task)
     chosen = make_policies(policies, relative_to)
     drawn_from = read_scenario(scenario, set, hardware=hardware)
     shown = one_estimate(estimate, oracle)
     options_given = SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain)
     if drawn_from.is_stream:
         refuse_for_streams({"--workload": workload, "--per-workload": per_workload})
+        refuse_for_streams({"--per-task": per_task})
         refuse_for_streams({"--max-decisions": max_decisions, "--bounds": bounds})
         long = stream_settings(workloads, seed, estimate=shown, slots=slots, options=options_given)
         show_streams(drawn_from, chosen, long, by, format, output, threads)
@@ -167,15 +174,28 @@ def evaluate(
             slots=slots,
             options=options_given,
             per_workload=per_workload,
+            per_task=per_task,
             max_decisions=max_decisions,
             bounds=bounds,
             threads=threads,
             progress=progress_bar,
         )
-    _show(result, format, kinds, output)
+    _show(result, format, kinds, output, per_task)
 
 
-def _show(result: Evaluation, format: Format, kinds: Sequence[str], output: Path | None) -> None:
+def _check_output(output: Path | None, format: Format, per_workload: bool, per_task: bool) -> None:
+    """Say before anything is played that what was asked for has no place to go."""
+    if per_workload and format is Format.table and output is None:
+        raise ConfigError("--per-workload shows nothing in a table: add --format or --output DIR")
+    if per_task and output is None:
+        raise ConfigError("--per-task is written to a folder: add --output DIR")
+    if output is not None:
+        check_folder(output)
+
+
+def _show(
+    result: Evaluation, format: Format, kinds: Sequence[str], output: Path | None, per_task: bool
+) -> None:
     """Print a comparison with its notes, and write its files."""
     from prema_gym.views import comparison, records, tables
 
@@ -189,7 +209,8 @@ def _show(result: Evaluation, format: Format, kinds: Sequence[str], output: Path
     for note in (*comparison.notes(result), *legend):
         print(note, file=sys.stderr)
     if output is not None:
-        for path in write_files(output, records.evaluation_files(result)):
+        written = write_files(output, records.evaluation_files(result))
+        for path in written + (records.write_tasks(output, result) if per_task else []):
             print(f"wrote {path}", file=sys.stderr)
 
 

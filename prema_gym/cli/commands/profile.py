@@ -7,7 +7,13 @@ from typing import Annotated
 
 import typer
 
-from prema_gym.cli.options import FormatOption, HardwareOption, print_notes, read_hardware
+from prema_gym.cli.options import (
+    FormatOption,
+    HardwareOption,
+    print_notes,
+    read_batches,
+    read_hardware,
+)
 from prema_gym.cli.printing import Format, console, print_rows
 from prema_gym.errors import ConfigError
 
@@ -78,12 +84,10 @@ def _batches(given: str | None, layers: bool) -> tuple[int, ...]:
     """The batch sizes asked for."""
     if given is None:
         return (1,) if layers else (1, 4, 16)
-    words = given.split(",")
-    if not all(word.strip().isdecimal() and int(word) >= 1 for word in words):
-        raise ConfigError(f"--batch must be whole numbers from 1, with commas, got {given!r}")
-    if layers and len(words) > 1:
+    batches = read_batches(given)
+    if layers and len(batches) > 1:
         raise ConfigError(f"--layers shows one batch size, got --batch {given}")
-    return tuple(map(int, words))
+    return batches
 
 
 def _explain(rows: list[dict[str, object]], wide: bool) -> None:

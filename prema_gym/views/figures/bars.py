@@ -173,7 +173,7 @@ def _draw_costs(figure: Figure, records: Records) -> None:
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, key, unit, colour in (
         (left, "context", "KiB", "#0072B2"),
-        (right, "latency", "us", "#D55E00"),
+        (right, "checkpoint", "us", "#D55E00"),
     ):
         at = range(len(records))
         _ranges(axes, records, [f"{key} {what} {unit}" for what in ("mean", "p95", "max")], colour)

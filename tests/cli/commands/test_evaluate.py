@@ -94,6 +94,45 @@ def test_output_folder_holds_the_report(capsys: pytest.CaptureFixture[str], tmp_
     assert str(folder / "evaluation.json") in err
 
 
+def test_per_task_writes_every_task(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, _, err = run(capsys, *FAST, "--per-task", "--per-workload", "--output", str(tmp_path))
+    assert (status, str(tmp_path / "tasks.csv") in err) == (0, True)
+    with (tmp_path / "tasks.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * 3 * 8
+    for row in rows:
+        arrival, completion = float(row["arrival_ms"]), float(row["completion_ms"])
+        assert arrival <= float(row["first_run_ms"]) < completion
+        assert float(row["latency_ms"]) == pytest.approx(completion - arrival)
+        assert float(row["ntt"]) >= 1
+        assert (row["late"] == "True") == (completion > float(row["deadline_ms"]))
+    report = json.loads((tmp_path / "evaluation.json").read_text())
+    for policy, result in report["policies"].items():
+        for seed in range(3):
+            own = [r for r in rows if (r["policy"], r["seed"]) == (policy, str(seed))]
+            values = result["per_workload"]
+            assert sum(float(r["ntt"]) for r in own) / 8 == pytest.approx(values["antt"][seed])
+            for column in ("checkpoints", "kills"):
+                assert sum(int(r[column]) for r in own) == values[column][seed]
+
+
+def test_parquet_holds_the_same_tasks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas")
+    run(capsys, *FAST, "--per-task", "--output", str(tmp_path))
+    one, two = (
+        pandas.read_csv(tmp_path / "tasks.csv"),
+        pandas.read_parquet(tmp_path / "tasks.parquet"),
+    )
+    pandas.testing.assert_frame_equal(one, two, check_dtype=False)
+
+
+def test_tasks_without_a_folder_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = run(capsys, *FAST, "--per-task")
+    assert (status, out) == (2, "")
+    assert err.endswith("--per-task is written to a folder: add --output DIR\n")
+
+
 def test_bounds_add_the_optimum_and_regrets(capsys: pytest.CaptureFixture[str]) -> None:
     names = ("static-least-er", "dynamic-prema", "clairvoyant-antt", "clairvoyant-stp")
     arguments = ("evaluate", "--bounds", "--workloads", "30", "--policies", ",".join(names))

@@ -86,7 +86,31 @@ def test_files_of_networks_are_listed_and_played(
     mine = ("--scenario", "mine.toml", "--policies", "np-fcfs", "--workloads", "3")
     status, out, err = run(capsys, "evaluate", *mine, "--format", "json")
     assert (status, err) == (0, note)
-    assert list(json.loads(out)["policies"]) == ["np-fcfs"]
+    report = json.loads(out)
+    assert list(report["policies"]) == ["np-fcfs"]
+    # Shown as it was given; what repeats the comparison knows where it lies.
+    assert "sparse.csv" in report["policies"]["np-fcfs"]["by"]["network"]
+    assert report["settings"]["scenario"]["networks"][0] == str(tmp_path / "sparse.csv")
+    for command in (("workload", "--scenario", "mine.toml"), ("profile", "sparse.csv")):
+        _, out, _ = run(capsys, *command)
+        assert ("sparse.csv" in out, str(tmp_path) in out) == (True, False)
+
+
+def test_preemption_prices_every_mechanism(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, err = run(capsys, "preemption", "alexnet", "--batch", "2,8", "--format", "json")
+    rows = json.loads(out)
+    assert ([row["batch"] for row in rows], err) == ([2, 8], "")
+    for row in rows:
+        # Who is killed waits for the tile in flight; who is saved waits for the save too.
+        assert 0 < row["kill mean us"] < row["checkpoint mean us"] < row["drain mean us"]
+        assert row["lost mean us"] == pytest.approx(row["drain mean us"], rel=0.01)
+        assert row["restore mean us"] <= row["restore p95 us"] <= row["restore max us"]
+    _, out, err = run(capsys, "preemption", "alexnet", "--batch", "2")
+    assert "min" not in out
+    assert "lost: work that a kill throws away" in err
+    status, out, err = run(capsys, "preemption", "alexnet", "--batch", "0")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "--batch must be whole numbers from 1" in err
 
 
 def test_a_bad_network_file_is_one_line(
@@ -100,6 +124,7 @@ def test_a_bad_network_file_is_one_line(
         assert needle in err
 
 
+@pytest.mark.usefixtures("own_networks")
 def test_a_file_that_cannot_be_read_does_not_hide_the_others(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +174,7 @@ def test_listings_fit_a_terminal(
     assert max(map(len, out.splitlines())) <= columns
 
 
+@pytest.mark.usefixtures("own_networks")
 def test_a_profile_of_a_name_and_of_a_file(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
