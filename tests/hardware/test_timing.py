@@ -208,7 +208,7 @@ def test_layer_time_is_the_sum_of_its_tiles(config: NPUConfig, layer: WorksLayer
     tiles = layer_tiles(config, layer.works)
     timing = time_layer(config, layer)
     assert timing.cycles == sum(tile.cycles for tile in tiles)
-    assert timing.bytes_moved == sum(tile.load + tile.store for tile in tiles)
+    assert timing.bytes_moved == sum(tile.load + tile.beside + tile.store for tile in tiles)
 
 
 @given(machines(), networks(), st.integers(1, 4))
