@@ -115,6 +115,8 @@ class Tile:
     load_bytes: int  # weights and inputs it brings in
     compute: int = 0  # of the vector unit
     rows: int = 0  # streamed through the array, if it is a GEMM_OP
+    tail: int = 0  # of the vector unit on the rows that leave, if it finishes an output tile
+    tail_bytes: int = 0  # of other operands for that, moved beside it
     refill: int = 0  # of the array, at a restore before it
     kept_bytes: int = 0  # operands already on chip that it or a later tile uses
     output_bytes: int = 0  # of the output tile it finishes, if it does
@@ -262,6 +264,8 @@ def product_tiles(machine: Machine, work: Gemm, rows: int, block: int) -> list[T
                             load_bytes=load,
                             kept_bytes=kept,
                             output_bytes=results * width if last else 0,
+                            tail=ceil_div(results, machine.vector_lanes) * work.tail_ops * last,
+                            tail_bytes=results * work.tail_inputs * width * last,
                             partial_bytes=0 if last else results * machine.accumulator_bytes,
                         )
                     )
@@ -367,16 +371,18 @@ def in_pipeline(machine: Machine, tiles: Sequence[Tile]) -> list[Tile]:
         first, last = position == 0, position == len(tiles) - 1
         beside = 0 if first else tiles[position - 1].output_bytes
         beside += 0 if last else tiles[position + 1].load_bytes
+        beside += tile.tail_bytes
         after_gemm = not first and tiles[position - 1].rows > 0
         before_gemm = not last and tiles[position + 1].rows > 0
         refill = 0
         compute = tile.compute
         if tile.rows:
             fill = 2 * machine.array_rows + machine.array_cols - 2
+            rows = max(tile.rows, tile.tail)  # they leave as fast as the slower unit works
             if machine.weight_preload == "exposed":
-                compute = fill + tile.rows
+                compute = fill + rows
             else:  # once for products in a row, whose weights follow each other into the array
-                compute = max(tile.rows, machine.array_rows) if before_gemm else tile.rows
+                compute = max(rows, machine.array_rows) if before_gemm else rows
                 compute += 0 if after_gemm else fill
                 refill = fill if after_gemm else 0
         cycles = max(compute, stream(beside))

@@ -34,6 +34,9 @@ INT64_MAX = 2**63 - 1
 WEIGHT_PRELOADS: tuple[str, ...] = ("exposed", "hidden")
 """When a tile's weights are shifted into the array: before it, or while the one before runs."""
 
+VECTOR_OVERLAPS: tuple[str, ...] = ("none", "pipelined")
+"""Whether element-wise work behind a product waits for it, or runs as its results leave."""
+
 # Widest values accepted, far beyond any machine, so that every product below is easy to bound.
 _MOST_COUNT = 2**20
 _MOST_BYTES = 2**50
@@ -159,6 +162,13 @@ class NPUConfig:
         unit="name",
         source="exposed: Algorithm 1 charges every tile for filling the array (fidelity.md); "
         "hidden: shadow registers take the next tile's weights meanwhile, as in TPU v1",
+    )
+    vector_overlap: str = declared(
+        "none",
+        one_of("vector overlap", VECTOR_OVERLAPS),
+        unit="name",
+        source="none: the array and the vector unit work in turns; pipelined: element-wise work "
+        "behind a product runs as its results leave the array; ours (hardware/overlap.py)",
     )
 
     def __post_init__(self) -> None:

@@ -5,7 +5,8 @@ While a tile computes, memory loads the next tile and stores what the one before
 load, with the memory's latency, and its last store. Every byte is moved once.
 
 A tile's weights are shifted into the array before it (``weight_preload = "exposed"``), or while the
-one before runs ("hidden"): a stretch of GEMM tiles in a row then fills the array once.
+one before runs ("hidden"): a stretch of GEMM tiles in a row then fills the array once. Where vector
+work follows a product in a pipeline, rows leave an output tile's last tile no faster than it goes.
 
 :mod:`prema_gym.hardware.timing` adds these times up, :mod:`prema_gym.hardware.profile` lays them
 end to end, so they cannot disagree. Unit of time: cycles. Source: fidelity.md, "Time of a layer".
@@ -122,18 +123,23 @@ def _paced(
         return Slot(compute, moved, _transfer_cycles(config, moved), sum(exposed), wait)
 
     if run.tiles == 1:
-        compute = _compute_cycles(config, run, starts=starts, goes_on=goes_on)
-        only = slot(compute, stored + loaded, (exposed_load, exposed_store), latency)
+        compute = _compute_cycles(config, run, starts=starts, goes_on=goes_on, leaves=True)
+        only = slot(
+            compute, stored + loaded + run.tail_bytes, (exposed_load, exposed_store), latency
+        )
         return PacedRun(run, only, _NOTHING, _NOTHING, refill)
     compute = _compute_cycles(config, run, starts=starts, goes_on=True)
     first = slot(compute, stored + run.inner_load_bytes, (exposed_load,), latency)
     compute = _compute_cycles(config, run, starts=False, goes_on=True)
     inner = slot(compute, run.inner_load_bytes) if run.tiles > 2 else _NOTHING
-    compute = _compute_cycles(config, run, starts=False, goes_on=goes_on)
-    return PacedRun(run, first, inner, slot(compute, loaded, (exposed_store,)), refill)
+    compute = _compute_cycles(config, run, starts=False, goes_on=goes_on, leaves=True)
+    last = slot(compute, loaded + run.tail_bytes, (exposed_store,))
+    return PacedRun(run, first, inner, last, refill)
 
 
-def _compute_cycles(config: NPUConfig, run: TileRun, *, starts: bool, goes_on: bool) -> int:
+def _compute_cycles(
+    config: NPUConfig, run: TileRun, *, starts: bool, goes_on: bool, leaves: bool = False
+) -> int:
     """Time in which one tile computes.
 
     Args:
@@ -141,13 +147,15 @@ def _compute_cycles(config: NPUConfig, run: TileRun, *, starts: bool, goes_on: b
         run: The tile's run.
         starts: Whether no GEMM tile of the layer comes right before it.
         goes_on: Whether a GEMM tile of the layer comes right after it.
+        leaves: Whether its output tile is finished with it.
     """
     if not run.is_gemm:
         return run.vector_cycles
+    rows = max(run.rows, run.tail_cycles) if leaves else run.rows
     if config.weight_preload == "exposed":
-        return config.fill_cycles + run.rows
+        return config.fill_cycles + rows
     # The next tile's weights are shifted in, a row a cycle, while this one streams.
-    streaming = max(run.rows, config.array_rows) if goes_on else run.rows
+    streaming = max(rows, config.array_rows) if goes_on else rows
     return streaming + (config.fill_cycles if starts else 0)
 
 

@@ -30,6 +30,7 @@ from prema_gym.hardware.layout import (
     ProfileTable,
 )
 from prema_gym.hardware.locate import PreemptionPoint, locate
+from prema_gym.hardware.overlap import executed_phases
 from prema_gym.hardware.pipeline import PacedRun
 from prema_gym.hardware.plan import layer_tiles
 from prema_gym.hardware.transfers import machine_array
@@ -121,7 +122,7 @@ def build_profile(
     """
     rows: list[tuple[int, ...]] = []
     phases: list[tuple[int, int, int, int]] = []
-    for phase in network.phases(input_length):
+    for phase in executed_phases(config, network, input_length):
         first = len(rows)
         cycles = _append_phase(config, phase, batch, expect, rows)
         if cycles == 0:

@@ -42,7 +42,9 @@ class TileRun(NamedTuple):
     output_bytes: int  # of one finished output tile
     partial_bytes: int  # partial sums held between the tiles of one output tile; 0 for vector
     output_macs: int  # multiply-accumulates of one output tile, all its K tiles; 0 for vector
-    vector_ops: int  # lane operations of one vector tile; 0 for GEMM
+    vector_ops: int  # lane operations of one output tile, at its tail if it is a GEMM's
+    tail_cycles: int = 0  # of the vector unit while a GEMM's output tile leaves the array
+    tail_bytes: int = 0  # of other operands, streamed in meanwhile
 
     @property
     def is_gemm(self) -> bool:
@@ -136,6 +138,8 @@ def _output_tile(
         for part, elements in enumerate(operand.split(tiles, config.array_rows, gemm.k)):
             load[part] += elements * operand.comes * config.element_bytes
             kept[part] += elements * (operand.comes - operand.goes) * config.element_bytes
+    results = rows * columns
+    tail_bytes = results * gemm.tail_inputs * config.element_bytes
     return TileRun(
         groups=1,
         tiles=tiles,
@@ -145,11 +149,13 @@ def _output_tile(
         inner_load_bytes=load[1],
         first_kept_bytes=kept[0],
         inner_kept_bytes=kept[1],
-        operand_bytes=gemm.k * (rows + columns) * config.element_bytes,
-        output_bytes=rows * columns * config.element_bytes,
-        partial_bytes=rows * columns * config.accumulator_bytes,
-        output_macs=rows * gemm.k * columns,
-        vector_ops=0,
+        operand_bytes=gemm.k * (rows + columns) * config.element_bytes + tail_bytes,
+        output_bytes=results * config.element_bytes,
+        partial_bytes=results * config.accumulator_bytes,
+        output_macs=results * gemm.k,
+        vector_ops=results * gemm.tail_ops,
+        tail_cycles=-(-results // config.vector_lanes) * gemm.tail_ops,
+        tail_bytes=tail_bytes,
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 
 from prema_gym.checks import whole
 from prema_gym.hardware.config import NPUConfig
+from prema_gym.hardware.overlap import executed_phases
 from prema_gym.hardware.pipeline import PacedRun
 from prema_gym.hardware.plan import layer_tiles, work_tiles
 from prema_gym.networks.layers import Layer
@@ -140,7 +141,7 @@ def time_network(
     output_length = whole().check("output_length", output_length)
     layers = tuple(
         _time_layer(config, layer, batch, phase.steps(output_length))
-        for phase in network.phases(input_length)
+        for phase in executed_phases(config, network, input_length)
         for layer in phase.layers
     )
     sums = {name: sum(getattr(layer, name) for layer in layers) for name in _SUMMED_FIELDS}

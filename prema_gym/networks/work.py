@@ -31,6 +31,9 @@ class Gemm:
             convolution has one per group, attention one per item of the batch and head).
         input_elements: Different elements of one product's streaming operand, from 1 to m · k;
             None: all. A convolution's are its map: im2col repeats them on chip.
+        tail_ops: Vector ops on each result as it leaves the array, >= 0; the results are stored
+            after them.
+        tail_inputs: Other elements that these read for each result, >= 0.
 
     Raises:
         ConfigError: A size is not a positive integer, or ``input_elements`` exceeds m · k.
@@ -42,6 +45,8 @@ class Gemm:
     n: Size
     count: Size = 1
     input_elements: Annotated[int | None, optional(whole())] = None
+    tail_ops: SizeOrZero = 0
+    tail_inputs: SizeOrZero = 0
 
     def __post_init__(self) -> None:
         with located(f"gemm {self.name!r}"):

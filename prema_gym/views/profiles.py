@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from prema_gym.hardware.bottleneck import shares_of
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.memory import memory_need
+from prema_gym.hardware.overlap import executed_phases
 from prema_gym.hardware.preemption import PreemptionRow, preemption_table
 from prema_gym.hardware.timing import LayerTiming, NetworkTiming, time_network
 from prema_gym.networks import as_given
@@ -71,7 +72,9 @@ def layer_rows(
     """
     lengths = {"input_length": input_length, "output_length": output_length}
     timing = time_network(config, network, batch=batch, **lengths)
-    layers = [layer for phase in network.phases(input_length) for layer in phase.layers]
+    layers = [
+        layer for phase in executed_phases(config, network, input_length) for layer in phase.layers
+    ]
     rows = []
     for layer, own in zip(layers, timing.layers, strict=True):
         alone = replace(network, build=FixedPhases((Phase((layer,)),)))

@@ -54,6 +54,8 @@ class Tile:
     store: int = 0  # of the output tile it finishes, if it does
     partial: int = 0
     gemm: bool = False
+    tail: int = 0  # cycles that its rows take to leave through the vector unit
+    beside: int = 0  # bytes of other operands that this takes, moved while it computes
     refill: int = 0  # of the array, at a restore before it
     cycles: int = 0  # its place in the layer decides
     ends_layer: bool = False
@@ -156,6 +158,7 @@ def in_blocks(config: NPUConfig, gemm: Gemm, rows: int, block: int) -> list[Tile
                     used.append(operands)
                     came.append(new)
                     is_last = d == len(depths) - 1
+                    tail = math.ceil(m * n / config.vector_lanes) * gemm.tail_ops
                     tiles.append(
                         Tile(
                             m,
@@ -163,6 +166,8 @@ def in_blocks(config: NPUConfig, gemm: Gemm, rows: int, block: int) -> list[Tile
                             store=m * n * width if is_last else 0,
                             partial=0 if is_last else m * n * config.accumulator_bytes,
                             gemm=True,
+                            tail=tail if is_last else 0,
+                            beside=m * n * gemm.tail_inputs * width if is_last else 0,
                         )
                     )
                     stays = {"w": block_stays, "x": all_stay or band_stays}
@@ -193,7 +198,8 @@ def timed(config: NPUConfig, tiles: list[Tile]) -> list[Tile]:
     rate = config.dram_bytes_per_s
     for before, tile, after in zip([None, *tiles], tiles, [*tiles[1:], None], strict=False):
         moved = (before.store if before else 0) + (after.load if after else 0)
-        compute = tile.compute
+        moved += tile.beside
+        compute = max(tile.compute, tile.tail)
         fill = 2 * config.array_rows + config.array_cols - 2
         if tile.gemm and config.weight_preload == "exposed":
             compute += fill
@@ -264,9 +270,15 @@ def gemms() -> st.SearchStrategy[Gemm]:
     whole = st.builds(Gemm, st.just("gemm"), size, size, size, count)
     part = st.integers(1, 400)
     return st.builds(
-        lambda gemm, part: replace(gemm, input_elements=part and min(part, gemm.m * gemm.k)),
+        lambda gemm, part, tail: replace(
+            gemm,
+            input_elements=part and min(part, gemm.m * gemm.k),
+            tail_ops=tail[0],
+            tail_inputs=tail[1],
+        ),
         whole,
         st.none() | part,
+        st.just((0, 0)) | st.tuples(st.integers(1, 5), st.integers(0, 3)),
     )
 
 

@@ -21,7 +21,8 @@ ROOMY = replace(TOY, ubuf_bytes=1000, wbuf_bytes=1000)
 
 def compulsory(config: NPUConfig, gemm: Gemm) -> int:
     """Each operand and each result once."""
-    once = gemm.streamed_elements + gemm.k * gemm.n + gemm.m * gemm.n
+    results = gemm.m * gemm.n
+    once = gemm.streamed_elements + gemm.k * gemm.n + results * (1 + gemm.tail_inputs)
     return gemm.count * once * config.element_bytes
 
 

@@ -11,8 +11,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from prema_gym.errors import ConfigError
-from prema_gym.hardware import NPUConfig, Timing, build_profile, time_gemm, time_layer, time_network
+from prema_gym.hardware import (
+    NPUConfig,
+    Timing,
+    build_profile,
+    plan,
+    time_gemm,
+    time_layer,
+    time_network,
+)
 from prema_gym.hardware.layout import GROUPS, TILES
+from prema_gym.hardware.pipeline import pace
 from prema_gym.networks import (
     Conv2d,
     Gemm,
@@ -208,7 +217,7 @@ def test_layer_time_is_the_sum_of_its_tiles(config: NPUConfig, layer: WorksLayer
     tiles = layer_tiles(config, layer.works)
     timing = time_layer(config, layer)
     assert timing.cycles == sum(tile.cycles for tile in tiles)
-    assert timing.bytes_moved == sum(tile.load + tile.store for tile in tiles)
+    assert timing.bytes_moved == sum(tile.load + tile.beside + tile.store for tile in tiles)
 
 
 @given(machines(), networks(), st.integers(1, 4))
@@ -332,3 +341,25 @@ def test_large_maps_need_neither_many_records_nor_much_memory() -> None:
         len(profile.segments) <= 4
     )  # the first M tile, those between, the last full one, the edge
     assert peak_bytes < 2**20
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "percent"),
+    [("alexnet", 1, 0.2), ("alexnet", 16, 2.6), ("mobilenet-v1", 16, 9.1), ("resnet-50", 16, 8.9)],
+)
+def test_outputs_kept_until_a_layer_ends_would_take_longer(
+    name: str, batch: int, percent: float
+) -> None:
+    """No tile stores anything, and each layer's whole output is exposed: fidelity.md's figures."""
+    config = NPUConfig()
+    stored = kept = 0
+    for phase in get(name).phases():
+        for layer in phase.layers:
+            tiles = plan.layer_tiles(config, layer, batch)
+            output = sum(one.run.groups * one.run.output_bytes for one in tiles)
+            storeless = pace(config, [one.run._replace(output_bytes=0) for one in tiles])
+            stored += sum(one.run.groups * one.group_cycles for one in tiles)
+            kept += sum(one.run.groups * one.group_cycles for one in storeless)
+            kept += math.ceil(output * config.dram_cycles_per_byte)
+    assert stored == time_network(config, get(name), batch=batch).cycles
+    assert 100 * (kept / stored - 1) == pytest.approx(percent, abs=0.05)

@@ -120,7 +120,15 @@ def draw_layer(rng: Rng, theme: str, config: NPUConfig) -> Layer | Works:
     width = whole(rng, 1, 100)
     kernel = int(rng.integers(1, 4))
     batch_free = (
-        Gemm("a", whole(rng, 1, 60), whole(rng, 1, 60), whole(rng, 1, 40), int(rng.integers(1, 4))),
+        Gemm(
+            "a",
+            whole(rng, 1, 60),
+            whole(rng, 1, 60),
+            whole(rng, 1, 40),
+            int(rng.integers(1, 4)),
+            tail_ops=int(rng.integers(0, 4)),
+            tail_inputs=int(rng.integers(0, 3)),
+        ),
         VectorWork("b", whole(rng, 1, 2_000), whole(rng, 1, 9), whole(rng, 1, 3_000), 2),
         Gemm("c", whole(rng, 1, 60), whole(rng, 1, 60), whole(rng, 1, 40)),
     )
