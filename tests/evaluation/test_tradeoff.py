@@ -48,8 +48,11 @@ def test_no_policy_lies_beyond_the_front() -> None:
     )
     batch = sample_batch(compile_scenario(scenarios.get("paper")), range(20))
     found = tradeoff(result, batch, threads=1)
+    # The front is known at levels of fairness a fiftieth of the bound apart: between two of them
+    # a workload's true front may lie higher by up to one.
+    level = fairest_values(batch).mean() / 50
     for antt, fairness in found.points.values():
-        assert fairness <= found.fairness_at(antt)
+        assert fairness <= found.fairness_at(antt) + level
     # The clairvoyant optimum of ANTT lies on the front's end, but for the cost of switching.
     assert found.points["optimum"][0] == pytest.approx(found.front.antt[0], rel=0.01)
     bound = fairest_values(batch)
