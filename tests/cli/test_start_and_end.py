@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import signal
@@ -116,10 +117,19 @@ def test_an_interrupt_says_that_it_stopped() -> None:
         [*COMMAND, "evaluate", "--workloads", "50000"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
     )  # fmt: skip
-    time.sleep(4)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors.strip()) == (130, "stopped")
+    try:
+        # A signal that comes while compiled modules are loaded may be lost: press again, as people
+        # do, however busy the machine is.
+        errors = None
+        for _ in range(40):
+            time.sleep(4)
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                _, errors = process.communicate(timeout=4)
+                break
+    finally:
+        process.kill()
+    assert (process.returncode, str(errors).strip()) == (130, "stopped")
 
 
 def test_an_encoding_without_the_signs_is_no_failure() -> None:
