@@ -13,12 +13,12 @@ from tests.cli.command_line import run
 def test_into_a_pipe_every_switch_is_written(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "watch", "--policy", "dynamic-prema", "--seed", "3")
     assert status == 0
-    assert out.count("dynamic-prema · paper, seed 3") == out.count("ms, decision ")
-    one_line = " ".join(out.split())  # a narrow terminal wraps it
+    one_line = " ".join(out.split())  # a narrow terminal wraps lines
+    assert one_line.count("dynamic-prema · paper, seed 3") == one_line.count("ms, decision ")
     assert "lets 2 alexnet ×4 π=9 take over from 0 googlenet ×16 π=3" in one_line
     assert "are in the system" in out
     every = run(capsys, "watch", "--policy", "dynamic-prema", "--seed", "3", "--every")[1]
-    assert every.count("ms, decision ") == 753
+    assert f"decision 1 of {every.count('ms, decision ')}:" in every
 
 
 def test_one_policy_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
