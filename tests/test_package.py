@@ -176,9 +176,10 @@ def test_second_process_compiles_nothing() -> None:
         "from prema_gym.cli import main\n"
         "try: main(['evaluate', '--policies', 'np-fcfs', '--workloads', '1', '--format', 'csv'])\n"
         "except SystemExit: pass\n"
-        "from prema_gym.simulator.engine import advance, start\n"
-        "print([sum(k.stats.cache_misses.values()) for k in (advance, start)],"
-        " [sum(k.stats.cache_hits.values()) > 0 for k in (advance, start)])"
+        "from prema_gym.evaluation.compiled import play_all\n"
+        "from prema_gym.simulator.engine import start\n"
+        "print([sum(k.stats.cache_misses.values()) for k in (play_all, start)],"
+        " [sum(k.stats.cache_hits.values()) > 0 for k in (play_all, start)])"
     )
     python(code)
     assert python(code).splitlines()[-1] == "[0, 0] [True, True]"

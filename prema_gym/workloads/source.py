@@ -26,7 +26,7 @@ from prema_gym.workloads.trace_formats import NS_PER_S
 from prema_gym.workloads.traces import read_trace
 from prema_gym.workloads.workload import WorkloadArrays, empty_arrays
 
-_NEVER = 1.5 * MAX_CYCLES  # where a trace has ended
+_NEVER = MAX_CYCLES + MAX_CYCLES // 2  # where a trace has ended
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +204,8 @@ class Source:
         while True:
             ends = [int(p[-1]) if len(p) else -1 for p in self._pending]
             until = min(ends)
+            if until >= _NEVER:
+                return  # every trace has ended: nothing comes any more
             if sum(int(np.searchsorted(p, until)) for p in self._pending) >= count:
                 return
             behind = ends.index(until)

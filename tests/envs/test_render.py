@@ -76,7 +76,7 @@ def test_text() -> None:
     text = env.render()
     assert isinstance(text, str)
     lines = text.splitlines()
-    assert lines[0].startswith("0.875 ms: 3 of 3")
+    assert lines[0].startswith("0.851 ms: 3 of 3")
     assert lines[0].endswith("2 decisions")
     assert lines[2].split()[:4] == ["slot", "task", "token", "est."]
     rows = {line.split()[0]: line for line in lines[3:6]}

@@ -29,7 +29,7 @@ def test_groups_divide_the_work(out_channels: int, groups: int, macs: int) -> No
 @pytest.mark.small
 def test_a_grouped_convolution_is_one_gemm_per_group() -> None:
     layer = conv((32, 112, 112), out_channels=64, padding=1, groups=4)
-    assert layer.work(2) == (Gemm("c", 2 * 112 * 112, 9 * 8, 16, count=4),)
+    assert layer.work(2) == (Gemm("c", 2 * 112 * 112, 9 * 8, 16, 4, 2 * 8 * 112 * 112),)
 
 
 @pytest.mark.small
@@ -47,7 +47,7 @@ def test_depthwise_with_two_filters_per_channel() -> None:
 
 
 def test_one_input_channel_is_not_depthwise() -> None:
-    assert conv((1, 5, 5), groups=1).work(1) == (Gemm("c", 9, 9, 4),)
+    assert conv((1, 5, 5), groups=1).work(1) == (Gemm("c", 9, 9, 4, input_elements=25),)
 
 
 def test_weights_count_bias_and_folded_normalisation() -> None:
