@@ -11,9 +11,12 @@ import typer
 from prema_gym.cli.naming import make_policies
 from prema_gym.cli.options import (
     FormatOption,
+    FromOption,
+    LimitOption,
     OnHardwareOption,
     ScenarioOption,
     SetOption,
+    SpeedOption,
     read_kinds,
     read_scenario,
     read_workloads,
@@ -126,6 +129,9 @@ def evaluate(
     scenario: ScenarioOption = "paper",
     hardware: OnHardwareOption = None,
     set: SetOption = None,
+    from_request: FromOption = None,
+    limit: LimitOption = None,
+    speed: SpeedOption = None,
     workloads: Workloads = None,
     seed: Seed = 0,
     workload: Given = None,
@@ -150,7 +156,12 @@ def evaluate(
 
     _check_output(output, format, per_workload, per_task)
     chosen = make_policies(policies, relative_to)
-    drawn_from = read_scenario(scenario, set, hardware=hardware)
+    drawn_from = read_scenario(
+        scenario,
+        set,
+        hardware=hardware,
+        replay=(from_request, limit, speed),
+    )
     shown = one_estimate(estimate, oracle)
     options_given = SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain)
     if drawn_from.is_stream:

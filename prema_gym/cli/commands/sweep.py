@@ -10,7 +10,14 @@ import typer
 
 from prema_gym.cli.commands.evaluate import Estimate
 from prema_gym.cli.naming import make_policies
-from prema_gym.cli.options import FormatOption, ScenarioOption, SetOption, read_scenario
+from prema_gym.cli.options import (
+    FormatOption,
+    FromOption,
+    LimitOption,
+    ScenarioOption,
+    SetOption,
+    read_scenario,
+)
 from prema_gym.cli.printing import Format, console, print_result
 from prema_gym.cli.streams import stream_settings
 from prema_gym.cli.sweeping import (
@@ -38,6 +45,8 @@ def sweep(
         typer.Option(metavar="KEY=A,B,…", help="Also over the values of a scenario's key."),
     ] = None,
     set: SetOption = None,
+    from_request: FromOption = None,
+    limit: LimitOption = None,
     requests: RequestsOption = None,
     runs: RunsOption = 1,
     seed: Annotated[int, typer.Option(help="Run i is drawn from seed + i.")] = 0,
@@ -62,7 +71,13 @@ def sweep(
     names = make_policies(policies, policies.split(",")[0])
     options = SchedulerOptions()
     settings = stream_settings(runs, seed, estimate=estimate, slots=slots, options=options)
-    drawn_from = read_scenario(scenario, set, requests=requests, stream=True)
+    drawn_from = read_scenario(
+        scenario,
+        set,
+        requests=requests,
+        stream=True,
+        replay=(from_request, limit, None),
+    )
     loads, promised, values = read_loads(load), read_slo(slo), read_over(over or [])
     found = run_sweep(drawn_from, names, loads, promised, values, settings, output, threads)
     print_result(
