@@ -37,7 +37,7 @@ def recommend(
     relative_to: Annotated[str, typer.Option(help="Compared with this one.")] = "np-fcfs",
     load: LoadOption = "0.1:1.0:0.1",
     set: SetOption = None,
-    from_request: FromOption = None,
+    start: FromOption = None,
     limit: LimitOption = None,
     requests: RequestsOption = None,
     runs: RunsOption = 1,
@@ -63,7 +63,7 @@ def recommend(
         set,
         requests=requests,
         stream=True,
-        replay=(from_request, limit, None),
+        replay=(start, limit, None),
     )
     promised = read_slo(slo)
     loads = read_loads(load)

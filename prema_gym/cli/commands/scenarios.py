@@ -27,7 +27,7 @@ def scenarios(
     ] = None,
     hardware: OnHardwareOption = None,
     set: SetOption = None,
-    from_request: FromOption = None,
+    start: FromOption = None,
     limit: LimitOption = None,
     speed: SpeedOption = None,
     format: FormatOption = Format.table,
@@ -37,7 +37,7 @@ def scenarios(
     from prema_gym.workloads import scenarios as registered
 
     names = scenario or registered.names()
-    replay = (from_request, limit, speed)
+    replay = (start, limit, speed)
     chosen = [read_scenario(name, set, hardware=hardware, replay=replay) for name in names]
     known = registered.names()
     purposes = [registered.summary(name) if name in known else "" for name in names]

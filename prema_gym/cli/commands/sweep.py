@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -32,6 +32,9 @@ from prema_gym.cli.sweeping import (
 )
 from prema_gym.files import write_files
 
+if TYPE_CHECKING:
+    from prema_gym.evaluation.sweep import Sweep
+
 SWEPT = "np-fcfs,np-sjf,static-hpf,static-edf,static-srpt,static-rrb,static-prema,dynamic-prema"
 
 
@@ -45,7 +48,7 @@ def sweep(
         typer.Option(metavar="KEY=A,B,…", help="Also over the values of a scenario's key."),
     ] = None,
     set: SetOption = None,
-    from_request: FromOption = None,
+    start: FromOption = None,
     limit: LimitOption = None,
     requests: RequestsOption = None,
     runs: RunsOption = 1,
@@ -64,9 +67,6 @@ def sweep(
 ) -> None:
     """Play long runs at many loads; print where each policy breaks its promise."""
     from prema_gym.simulator import SchedulerOptions
-    from prema_gym.views import records
-    from prema_gym.views import sweep as views
-    from prema_gym.views.tables import to_tables
 
     names = make_policies(policies, policies.split(",")[0])
     options = SchedulerOptions()
@@ -76,10 +76,19 @@ def sweep(
         set,
         requests=requests,
         stream=True,
-        replay=(from_request, limit, None),
+        replay=(start, limit, None),
     )
     loads, promised, values = read_loads(load), read_slo(slo), read_over(over or [])
     found = run_sweep(drawn_from, names, loads, promised, values, settings, output, threads)
+    _show(found, format, output, picture)
+
+
+def _show(found: Sweep, format: Format, output: Path | None, picture: Path | None) -> None:
+    """Print a sweep, and write its files and picture."""
+    from prema_gym.views import records
+    from prema_gym.views import sweep as views
+    from prema_gym.views.tables import to_tables
+
     print_result(
         format,
         tables=lambda: [

@@ -24,7 +24,7 @@ from prema_gym.errors import ConfigError
 def workload(
     scenario: ScenarioOption = "paper",
     set: SetOption = None,
-    from_request: FromOption = None,
+    start: FromOption = None,
     limit: LimitOption = None,
     speed: SpeedOption = None,
     seed: Annotated[int, typer.Option(help="The workload of this seed.")] = 0,
@@ -40,7 +40,7 @@ def workload(
     from prema_gym.views.listings import request_rows
     from prema_gym.workloads import compile_scenario, sample_batch, save_workload
 
-    drawn_from = read_scenario(scenario, set, replay=(from_request, limit, speed))
+    drawn_from = read_scenario(scenario, set, replay=(start, limit, speed))
     whole(0).check("seed", seed)
     whole(1, 1_000_000).check("requests", requests)
     print_rows(request_rows(drawn_from, seed, requests), format)
