@@ -100,7 +100,7 @@ def evaluate_streams(
     Raises:
         ConfigError: A setting or a policy is none.
     """
-    settings = StreamSettings() if settings is None else settings
+    settings = settings_for(scenario, StreamSettings() if settings is None else settings)
     points = [(name, scenario) for name in policies]
     found = play_points(points, policies, settings, threads=threads, progress=progress)
     return StreamEvaluation(
@@ -109,6 +109,12 @@ def evaluate_streams(
         policies=dict(zip(policies, found, strict=True)),
         versions=versions(),
     )
+
+
+def settings_for(scenario: Scenario, settings: StreamSettings) -> StreamSettings:
+    """The same settings, but one run where every request is a trace's: others would repeat it."""
+    traces = [one.trace for one in scenario.streams] or [scenario.trace]
+    return settings if None in traces else replace(settings, runs=1)
 
 
 def play_points(

@@ -15,7 +15,7 @@ from typing import Any
 
 from prema_gym.evaluation.policy import Decider
 from prema_gym.evaluation.stream_results import StreamResult, StreamRow
-from prema_gym.evaluation.streams import Progress, StreamSettings, play_points
+from prema_gym.evaluation.streams import Progress, StreamSettings, play_points, settings_for
 from prema_gym.metrics.dependent import Estimate
 from prema_gym.metrics.groups import GROUP_COLUMNS
 from prema_gym.workloads.changes import changed
@@ -187,7 +187,7 @@ def sweep(
     Raises:
         ConfigError: A setting or a policy is none.
     """
-    settings = StreamSettings() if settings is None else settings
+    settings = settings_for(scenario, StreamSettings() if settings is None else settings)
     found = {_key(p.policy, p.load, p.over): p for p in known}
 
     def play(wanted: Sequence[tuple[str, float, Mapping[str, Any]]]) -> None:
