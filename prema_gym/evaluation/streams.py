@@ -124,6 +124,7 @@ def play_points(
     *,
     threads: int | None = None,
     progress: Progress | None = None,
+    found: Callable[[int, StreamResult], None] = lambda index, result: None,
 ) -> list[StreamResult]:
     """Play policies on scenarios that differ in what arrives.
 
@@ -133,6 +134,7 @@ def play_points(
         settings: How.
         threads: Threads that play; None: one a core.
         progress: Told how many runs have been played, and of how many.
+        found: Told each result as soon as it is known, by its point's place.
 
     Returns:
         A result for each point, in their order.
@@ -163,8 +165,9 @@ def play_points(
                 parts[i][j] = job.result()
                 if all(part is not None for part in parts[i]):
                     runs = [run for part in parts[i] for run in part or ()]
-                    results[i] = result_of(runs, *worked_out[points[i][1]])
+                    result = results[i] = result_of(runs, *worked_out[points[i][1]])
                     parts[i] = []
+                    found(i, result)
                 if progress is not None:
                     progress(done, done + len(jobs))
         except BaseException:  # also an interrupt: do not play the rest first
