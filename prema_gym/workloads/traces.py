@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from prema_gym.errors import ConfigError
+from prema_gym.files import as_given
 from prema_gym.workloads.fields import MAX_CYCLES, IntArray
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.trace_formats import NS_PER_S, Trace, csv_trace, jsonl_trace
@@ -37,7 +38,7 @@ def trace_times(scenario: Scenario) -> list[int]:
     times = read_trace(scenario.trace)
     if len(times) < scenario.num_tasks:
         raise ConfigError(
-            f"{scenario.trace!r} has {len(times)} requests, but num_tasks of scenario "
+            f"{as_given(scenario.trace)!r} has {len(times)} requests, but num_tasks of scenario "
             f"{scenario.name!r} is {scenario.num_tasks}"
         )
     return times
@@ -68,7 +69,7 @@ def trace_cycles(scenario: Scenario, times: list[int], window_cycles: int) -> In
     scale = _cycles_per_ns(scenario, times, window_cycles)
     if times[-1] * scale > MAX_CYCLES:
         raise ConfigError(
-            f"{scenario.trace!r} takes more than {MAX_CYCLES} cycles as scenario "
+            f"{as_given(str(scenario.trace))!r} takes more than {MAX_CYCLES} cycles as scenario "
             f"{scenario.name!r} plays it: raise trace_speed, shorten the window or cut the trace"
         )
     over, under = scale.numerator, scale.denominator
@@ -83,8 +84,9 @@ def _cycles_per_ns(scenario: Scenario, times: list[int], window_cycles: int) -> 
         return scenario.hardware.clock_hz / (NS_PER_S * speed)
     if times[-1] == 0:
         raise ConfigError(
-            f"{scenario.trace!r} has no mean rate to bring to num_tasks per window_ms, since all "
-            f"its requests arrive at one instant: give trace_speed in scenario {scenario.name!r}"
+            f"{as_given(str(scenario.trace))!r} has no mean rate to bring to num_tasks per "
+            f"window_ms, since all its requests arrive at one instant: give trace_speed in "
+            f"scenario {scenario.name!r}"
         )
     # The trace's mean gap becomes the window's share of one task.
     return Fraction(
@@ -130,7 +132,7 @@ def trace_notes(path: str | os.PathLike[str]) -> list[str]:
     """
     where = os.fspath(path)
     names = _shown(_read(where).passed_over)
-    return [f"{where}: columns passed over: {names}"] if names else []
+    return [f"{as_given(where)}: columns passed over: {names}"] if names else []
 
 
 def _shown(names: Sequence[str]) -> str:
@@ -146,10 +148,12 @@ def _read(where: str) -> Trace:
     readers = {".csv": csv_trace, ".jsonl": jsonl_trace}
     read = readers.get(Path(where).suffix.lower())
     if read is None:
-        raise ConfigError(f"the name of a trace must end in {' or '.join(readers)}, got {where!r}")
-    found = read(where, _read_text(where))
+        raise ConfigError(
+            f"the name of a trace must end in {' or '.join(readers)}, got {as_given(where)!r}"
+        )
+    found = read(as_given(where), _read_text(where))
     if not found.times:
-        raise ConfigError(f"{where!r} has no requests")
+        raise ConfigError(f"{as_given(where)!r} has no requests")
     return found
 
 
@@ -158,9 +162,9 @@ def _read_text(path: str) -> str:
     try:
         return Path(path).read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise ConfigError(f"cannot read {path!r}: {error.strerror}") from error
+        raise ConfigError(f"cannot read {as_given(path)!r}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path!r} is not UTF-8 text") from error
+        raise ConfigError(f"{as_given(path)!r} is not UTF-8 text") from error
 
 
 def file_state(path: str) -> tuple[int, ...]:
