@@ -139,22 +139,6 @@ class Diurnal(Process):
         return periods * self._period + np.interp(within, self._expected, self._times)
 
 
-class Recorded(Process):
-    """The requests of a trace; it has an end.
-
-    Args:
-        times: Arrivals, increasing, in mean gaps since the first.
-    """
-
-    def __init__(self, times: FloatArray) -> None:
-        super().__init__(np.random.default_rng(0))
-        self._drawn = times
-
-    def block(self) -> FloatArray:
-        """Nothing comes any more: arrivals at the end of all times."""
-        return np.full(_BLOCK, np.inf)
-
-
 def weibull_shape(cv: float) -> float:
     """Shape of the Weibull distribution with a coefficient of variation."""
 
