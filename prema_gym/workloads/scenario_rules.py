@@ -172,6 +172,18 @@ def check_one_way(scenario: Scenario) -> None:
             )
 
 
+def check_closed(scenario: Scenario) -> None:
+    """A load or rate where there is a stream whose requests come at one."""
+    for name in ("load", "rate_per_s"):
+        closed = scenario.streams and all(stream.is_closed for stream in scenario.streams)
+        if closed and getattr(scenario, name) is not None:
+            raise ConfigError(
+                f"{name} says how often the requests of open streams come, and every stream here "
+                "is a closed loop, whose clients wait for their answers: leave it out, and change "
+                f"clients or think_ms (streams.{scenario.streams[0].name}.clients)"
+            )
+
+
 def check_window(scenario: Scenario, window_cycles: int) -> None:
     """An arrival window that the machine's clock can count."""
     if window_cycles > _MOST_WINDOW_CYCLES:
