@@ -185,3 +185,11 @@ def test_second_process_compiles_nothing() -> None:
     )
     python(code)
     assert python(code).splitlines()[-1] == "[0, 0] [True, True]"
+
+
+def test_the_package_is_the_command() -> None:
+    """``python -m prema_gym`` is for where the command is not on the path."""
+    done = subprocess.run(
+        [sys.executable, "-m", "prema_gym", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("prema-gym ")
