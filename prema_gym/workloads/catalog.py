@@ -26,8 +26,15 @@ from prema_gym.workloads.costs import work_out
 from prema_gym.workloads.fields import IntArray
 from prema_gym.workloads.rates import window_of_load
 from prema_gym.workloads.scenario import Scenario
-from prema_gym.workloads.tables import CatalogArrays, FloatArray, draws, task_probabilities
-from prema_gym.workloads.traces import file_state, trace_cycles, trace_times
+from prema_gym.workloads.tables import (
+    NUM_ASKED,
+    CatalogArrays,
+    FloatArray,
+    draws,
+    task_probabilities,
+)
+from prema_gym.workloads.traces.replay import scenario_replay, trace_cycles
+from prema_gym.workloads.traces.requests import file_state
 from prema_gym.workloads.workload import WorkloadBatch, refuse
 
 
@@ -151,34 +158,37 @@ def compile_scenario(scenario: Scenario) -> Catalog:
         UnknownNameError: A network that was not registered in this process.
         ConfigError: A task or deadline would be too long for 64-bit cycle counts, a task too long
             for the quantum, or the trace cannot be replayed
-            (`prema_gym.workloads.traces.trace_cycles`).
+            (`prema_gym.workloads.traces.replay.trace_cycles`).
     """
-    return _compiled(scenario, () if scenario.trace is None else file_state(scenario.trace))
+    return _compiled(scenario, () if scenario.trace is None else file_state(scenario.trace.file))
 
 
 @lru_cache(maxsize=16)
 def _compiled(scenario: Scenario, trace_state: tuple[int, ...]) -> Catalog:
     """`compile_scenario`, for a trace's file in one state, which only tells catalogs apart."""
     del trace_state
-    times = trace_times(scenario)  # first, since it is quick to fail
+    replay = None if scenario.trace is None else scenario_replay(scenario)  # quick to fail
     # An unpickled scenario was checked in another process, which may know more networks.
     with located(f"scenario {scenario.name!r}"):
         networks = tuple(map(registry.get, scenario.networks))
     costs = work_out(scenario, networks)
-    window = scenario.window_cycles
-    if window is None:
-        window = window_of_load(scenario, costs.columns)
-    process = (list(ARRIVALS).index(scenario.arrival), window, scenario.burst_size)
     priorities = np.array(scenario.priorities, dtype=np.int64)
     arrays = CatalogArrays(
-        process=np.array(process, dtype=np.int64),
-        trace_cycles=trace_cycles(scenario, times, window),
+        process=np.zeros(3, dtype=np.int64),
+        trace_cycles=np.zeros(1, dtype=np.int64),
+        trace_asked=np.empty((0, NUM_ASKED), np.int64) if replay is None else replay.asked,
         batch_sizes=np.array(scenario.batch_sizes, dtype=np.int64),
         priorities=draws(priorities, scenario.priority_shares),
         network_draws=draws(np.arange(len(networks)), scenario.network_shares),
         batch_draws=draws(np.arange(len(scenario.batch_sizes)), scenario.batch_shares),
         **costs.columns,
     )
+    window = scenario.window_cycles
+    if window is None:
+        window = window_of_load(scenario, arrays)
+    arrays.process[:] = list(ARRIVALS).index(scenario.arrival), window, scenario.burst_size
+    if replay is not None:
+        arrays = arrays._replace(trace_cycles=trace_cycles(scenario, replay.times, window))
     factors = calibration(arrays)
     for array in (*arrays, factors):
         array.flags.writeable = False
