@@ -25,6 +25,7 @@ from docs.generate import (
     module_map,
     policy_lists,
     task_keys,
+    trace_list,
 )
 
 PAGES = Path(__file__).parents[1]
@@ -40,6 +41,7 @@ PARTS: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     PAGES / "bring-your-own.md": format_list.PARTS,
     PAGES / "rewards.md": environment_lists.PARTS,
     PAGES / "scenarios.md": task_keys.PARTS,
+    PAGES / "traffic.md": trace_list.PARTS,
     PAGES / "commands.md": command_list.PARTS,
     PAGES / "fidelity.md": {},  # its part is measured, by a command of its own
     ENVIRONMENT: environment_lists.DOCSTRING_PARTS,
