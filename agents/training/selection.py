@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from prema_gym.agents.policies.learned import LearnedPolicy
+from prema_gym.agents.policies.files import policy_from_file
 from prema_gym.agents.policies.weights_file import load_weights, save_weights
-from prema_gym.agents.scorer.shape import Weights
 from prema_gym.agents.training.run_folder import RunFolder
 from prema_gym.agents.training.validation import Validation, Validator
 from prema_gym.files import write_atomically
@@ -39,9 +38,12 @@ def add_average(folder: RunFolder, about: Mapping[str, Any]) -> None:
         about: What to note beside the weights.
     """
     rows = folder.rows()
+    if len(rows) < 2:  # the average of one is that one
+        return
     paths = [folder.checkpoint(int(row["timesteps"]), ".npz") for row in rows[-AVERAGED:]]
     stacked = [load_weights(path)[0] for path in paths]
-    mean = Weights(*(np.mean(arrays, axis=0) for arrays in zip(*stacked, strict=True)))
+    kind = type(stacked[0])
+    mean = kind(*(np.mean(arrays, axis=0) for arrays in zip(*stacked, strict=True)))
     save_weights(folder.path / "average.npz", mean, about)
 
 
@@ -78,10 +80,15 @@ def choose_best(
     average = folder.path / "average.npz"
     if average.exists():
         finalists.append((int(folder.rows()[-1]["timesteps"]), average))
+    if len(finalists) == 1:  # there is nothing to choose from
+        source = finalists[0][1]
+        write_atomically(folder.path / "best.npz", lambda beside: shutil.copyfile(source, beside))
+        say(f"{source.stem} is the only checkpoint: kept as best.npz")
+        return
     say(f"final validation of {', '.join(path.stem for _, path in finalists)}")
     best, winner = float("-inf"), None
     for step, path in finalists:
-        seen = validator(LearnedPolicy.from_file(path))
+        seen = validator(policy_from_file(path))
         if seen.score > best:
             best, winner = seen.score, path
         say(describe(step, seen, winner == path) + (" [average]" if path == average else ""))

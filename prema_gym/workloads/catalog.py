@@ -15,6 +15,7 @@ import numpy as np
 
 from prema_gym import networks as registry
 from prema_gym.errors import UnknownNameError, WorkloadError, located
+from prema_gym.files import as_given
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.layout import ProfileTable
 from prema_gym.hardware.profile import stack_profiles
@@ -111,13 +112,14 @@ class Catalog:
         names = self.scenario.networks
         network = registry.full_name(network)
         if network not in names:
-            raise UnknownNameError("network", network, names, f"scenario {self.scenario.name!r}")
+            where = f"scenario {self.scenario.name!r}"
+            raise UnknownNameError("network", as_given(network), map(as_given, names), where)
         row = names.index(network)
         batches = self.scenario.batch_sizes
         if batch not in batches or isinstance(batch, bool):
             raise WorkloadError(
-                f"batch {batch!r} of {network!r} is not in the scenario (its batch_sizes: "
-                f"{', '.join(map(str, batches))})"
+                f"batch {batch!r} of {as_given(network)!r} is not in the scenario (its "
+                f"batch_sizes: {', '.join(map(str, batches))})"
             )
         first = int(self.arrays.first_profile[row, batches.index(batch)])
         count = int(self.arrays.num_lengths[row])
@@ -126,7 +128,7 @@ class Catalog:
         lengths = self.arrays.input_length[first : first + count].tolist()
         if input_length not in lengths:
             raise WorkloadError(
-                f"input length {input_length!r} of {network!r} is not in the scenario "
+                f"input length {input_length!r} of {as_given(network)!r} is not in the scenario "
                 f"(its lengths: {', '.join(map(str, lengths))}); set it in the scenario's lengths"
             )
         return first + int(lengths.index(input_length))

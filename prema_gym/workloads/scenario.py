@@ -35,6 +35,7 @@ from prema_gym.workloads.scenario_rules import (
     LENGTHS,
     MACHINE,
     NETWORK,
+    check_closed,
     check_lengths,
     check_one_way,
     check_shares,
@@ -250,7 +251,14 @@ class Scenario:
         with located(f"scenario {self.name!r}"):
             check_fields(self)
             take_from_streams(self)
-            for rule in (check_shares, check_trace, check_one_way, check_lengths, check_times):
+            for rule in (
+                check_shares,
+                check_trace,
+                check_one_way,
+                check_closed,
+                check_lengths,
+                check_times,
+            ):
                 rule(self)
 
     @property

@@ -2,7 +2,9 @@
 
 Two generators a stream, one for arrivals and one for what is asked, all children of one seed: the
 requests of a run do not depend on the policy, on how many are drawn at once, or on the other
-streams. At another rate they are the same requests, closer together or further apart.
+streams. At another rate they are the same requests, closer together or further apart. Those of a
+closed loop have no arrivals of their own: `Source.asks` draws what its clients ask and how long
+they think before, and who plays them sends one whenever an answer has come.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from prema_gym.errors import ConfigError, located
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.fields import MAX_CYCLES, IntArray
 from prema_gym.workloads.generate import NUM_UNIFORMS, write_task
-from prema_gym.workloads.processes import make_process
+from prema_gym.workloads.processes import distribution, make_process
 from prema_gym.workloads.rates import mean_isolated_cycles
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.streams import Stream
@@ -49,7 +51,7 @@ class Traffic:
     Attributes:
         streams: As they are declared, or the one that the scenario's own keys describe.
         arrays: Tables that each draws from.
-        rates: Requests of each [1/cycle].
+        rates: Requests of each [1/cycle]; 0 for a closed loop, whose rate depends on the policy.
         mean_cycles: Mean true isolated time of a request of each [cycles].
         recorded: Arrivals of each that replays a trace [cycles], int64 (n,); None for others.
         clock_hz: Of the machine.
@@ -63,13 +65,28 @@ class Traffic:
     clock_hz: float
 
     @property
+    def is_open(self) -> bool:
+        """Whether requests of some stream come at a rate of their own."""
+        return any(not stream.is_closed for stream in self.streams)
+
+    @property
+    def closed(self) -> list[int]:
+        """Which streams are closed loops."""
+        return [i for i, stream in enumerate(self.streams) if stream.is_closed]
+
+    @property
+    def clients(self) -> int:
+        """Clients of all closed loops."""
+        return sum(stream.clients or 0 for stream in self.streams)
+
+    @property
     def load(self) -> float:
-        """Share of the machine's time that they ask for."""
+        """Share of the machine's time that open streams ask for."""
         return sum(r * c for r, c in zip(self.rates, self.mean_cycles, strict=True))
 
     @property
     def rate_per_s(self) -> float:
-        """Requests a second."""
+        """Requests of open streams a second."""
         return sum(self.rates) * self.clock_hz
 
 
@@ -179,7 +196,9 @@ def _rates(
     scenario, clock = catalog.scenario, catalog.hardware.clock_hz
     weights = []
     for stream, replay, mean in zip(streams, replays, means, strict=True):
-        if stream.trace_speed is not None and replay is not None:
+        if stream.is_closed:
+            weights.append(0.0)
+        elif stream.trace_speed is not None and replay is not None:
             per_ns = (len(replay.times) - 1) / max(int(replay.times[-1]), 1)
             weights.append(per_ns * NS_PER_S * stream.trace_speed / clock)
         elif stream.rate_per_s is not None:
@@ -194,7 +213,7 @@ def _rates(
         return tuple(scale * weight for weight in weights)
     if scenario.rate_per_s is not None:
         return tuple(scenario.rate_per_s / clock * weight / total for weight in weights)
-    if all(stream.share is None for stream in streams):
+    if all(stream.share is None for stream in streams):  # those of closed loops too
         return tuple(weights)
     if scenario.streams:
         raise ConfigError(
@@ -214,12 +233,14 @@ class Source:
 
     def __init__(self, traffic: Traffic, seed: int) -> None:
         self.traffic = traffic
-        children = np.random.SeedSequence(seed).spawn(2 * len(traffic.streams))
+        count = len(traffic.streams)
+        self._open = [i for i in range(count) if i not in traffic.closed]
+        children = np.random.SeedSequence(seed).spawn(2 * count)
         rngs = [np.random.default_rng(child) for child in children]
-        self._asked = rngs[1::2]
-        self._arrivals = [self._arrivals_of(i, rng) for i, rng in enumerate(rngs[::2])]
-        self._given = [0] * len(traffic.streams)
-        self._pending: list[IntArray] = [np.empty(0, np.int64) for _ in traffic.streams]
+        self._thinking, self._asked = rngs[::2], rngs[1::2]
+        self._arrivals = {i: self._arrivals_of(i, self._thinking[i]) for i in self._open}
+        self._given = [0] * count
+        self._pending: dict[int, IntArray] = {i: np.empty(0, np.int64) for i in self._open}
 
     def _arrivals_of(self, i: int, rng: np.random.Generator) -> Callable[[int], IntArray]:
         """What gives the next arrivals of a stream [cycles]; at the end of time: no more."""
@@ -234,7 +255,7 @@ class Source:
         return lambda count: np.minimum(process.take(count) / rate, _NEVER).astype(np.int64)
 
     def next(self, count: int) -> tuple[WorkloadArrays, IntArray]:
-        """Draw the next requests.
+        """Draw the next requests of the open streams.
 
         Args:
             count: How many.
@@ -243,48 +264,81 @@ class Source:
             Their tasks, int64 (1, count), and the stream of each, (count,).
 
         Raises:
-            ConfigError: They arrive later than the clock can count.
+            ConfigError: They arrive later than the clock can count, or every stream is a closed
+                loop.
         """
+        if not self._open:
+            raise ConfigError(
+                "every stream is a closed loop: when its requests arrive depends on the policy"
+            )
         self._draw_arrivals(count)
-        arrival = np.concatenate(self._pending)
-        streams = np.repeat(np.arange(len(self._pending)), [len(p) for p in self._pending])
+        pending = self._pending
+        arrival = np.concatenate(list(pending.values()))
+        streams = np.repeat(self._open, [len(times) for times in pending.values()])
         order = np.argsort(arrival, kind="stable")[:count]
         arrival, streams = arrival[order], streams[order]
         if arrival[-1] > MAX_CYCLES:
             raise ConfigError(self._never(count, int((arrival <= MAX_CYCLES).sum())))
         out = empty_arrays(1, count)
         out.num_tasks[0] = count
-        for i, arrays in enumerate(self.traffic.arrays):
+        for i in self._open:
             places = np.flatnonzero(streams == i)
-            uniforms = self._asked[i].random((len(places), NUM_UNIFORMS))
-            first = self._given[i] if len(arrays.trace_asked) else NOT_ASKED
-            write_tasks(arrays, uniforms, arrival[places], first, places, out)
+            self._write(i, arrival[places], places, out)
             self._pending[i] = self._pending[i][len(places) :]
-            self._given[i] += len(places)
         return out, streams
 
     def _never(self, count: int, arrive: int) -> str:
         """What to say where requests never arrive."""
         wanted, come = sum(self._given) + count, sum(self._given) + arrive
-        if all(one is not None for one in self.traffic.recorded):
+        if all(self.traffic.recorded[i] is not None for i in self._open):
             return (
                 f"the last of {wanted} requests never arrives: its trace is shorter, it has "
                 f"{come}, and requests and warmup together may be as many"
             )
         return f"the last of {wanted} requests never arrives: the rate is next to nothing"
 
+    def asks(self, stream: int, count: int) -> WorkloadArrays:
+        """Draw what the clients of a closed loop ask next, whoever of them does.
+
+        Args:
+            stream: Which, a closed loop.
+            count: How many requests.
+
+        Returns:
+            Their tasks, int64 (1, count), on a clock that starts with the think time before each:
+            that is its ``arrival_cycles``.
+        """
+        declared = self.traffic.streams[stream]
+        think = distribution(declared.think, declared.cv)(self._thinking[stream], count)
+        cycles = think * (float(declared.think_ms or 0) * self.traffic.clock_hz / 1e3)
+        out = empty_arrays(1, count)
+        out.num_tasks[0] = count
+        # At least a cycle: nobody asks again at the very instant of the answer.
+        thinking = np.clip(np.rint(cycles), 1, _NEVER).astype(np.int64)
+        self._write(stream, thinking, np.arange(count), out)
+        return out
+
+    def _write(self, i: int, arrival: IntArray, places: IntArray, out: WorkloadArrays) -> None:
+        """Write the next requests of a stream, which arrive then, to some places of row 0."""
+        arrays = self.traffic.arrays[i]
+        uniforms = self._asked[i].random((len(places), NUM_UNIFORMS))
+        first = self._given[i] if len(arrays.trace_asked) else NOT_ASKED
+        write_tasks(arrays, uniforms, arrival, first, places, out)
+        self._given[i] += len(places)
+
     def _draw_arrivals(self, count: int) -> None:
         """Draw until ``count`` arrivals are known to come before any that is not drawn."""
+        pending = self._pending
         while True:
-            ends = [int(p[-1]) if len(p) else -1 for p in self._pending]
-            until = min(ends)
+            ends = {i: int(times[-1]) if len(times) else -1 for i, times in pending.items()}
+            behind = min(ends, key=ends.__getitem__)
+            until = ends[behind]
             if until >= _NEVER:
                 return  # every trace has ended: nothing comes any more
-            if sum(int(np.searchsorted(p, until)) for p in self._pending) >= count:
+            if sum(int(np.searchsorted(times, until)) for times in pending.values()) >= count:
                 return
-            behind = ends.index(until)
             cycles = self._arrivals[behind](max(64, count // len(ends)))
-            self._pending[behind] = np.concatenate([self._pending[behind], cycles])
+            pending[behind] = np.concatenate([pending[behind], cycles])
 
 
 @in_place

@@ -25,7 +25,7 @@ from prema_gym.checks import (
     whole,
 )
 from prema_gym.errors import ConfigError, located
-from prema_gym.workloads.processes import PROCESSES
+from prema_gym.workloads.processes import DISTRIBUTIONS, PROCESSES
 from prema_gym.workloads.scenario_rules import NETWORK, check_stretch
 from prema_gym.workloads.traces.log import TRACE, TraceLog
 
@@ -76,7 +76,25 @@ class Stream:
         "`rate_per_s` says how many there are",
     )
     cv: float = declared(
-        2.0, number(0.05, 20.0), help="coefficient of variation of `gamma` and `weibull` gaps"
+        2.0,
+        number(0.05, 20.0),
+        help="coefficient of variation of `gamma` and `weibull` gaps and think times",
+    )
+    clients: int | None = declared(
+        None,
+        optional(whole(1, 10_000)),
+        help='how many there are, for `arrival = "closed"`, in place of a rate',
+    )
+    think_ms: float | None = declared(
+        None,
+        optional(positive(_MOST)),
+        unit="ms",
+        help="mean time from a client's answer, or refusal, to its next request",
+    )
+    think: str = declared(
+        "exponential",
+        one_of("distribution", DISTRIBUTIONS),
+        help="distribution of think times",
     )
     burst_size: int = declared(
         4, whole(1, 1_000_000), unit="requests", help="requests that arrive together in a `burst`"
@@ -154,8 +172,21 @@ class Stream:
         check_stretch(self.trace, self.trace_from, self.trace_limit)
         names = ("rate_per_s", "load", "share", "trace_speed")
         given = [name for name in names if getattr(self, name) is not None]
-        if len(given) != 1:
+        loop = [name for name in ("clients", "think_ms") if getattr(self, name) is not None]
+        if self.is_closed and (given or len(loop) < 2):
+            raise ConfigError(
+                'arrival = "closed" takes clients and think_ms, and no rate: how often requests '
+                f"come depends on the policy; got {', '.join(given + loop) or 'none of them'}"
+            )
+        if loop and not self.is_closed:
+            raise ConfigError(f'{" and ".join(loop)} need arrival = "closed", got {self.arrival!r}')
+        if len(given) != 1 and not self.is_closed:
             raise ConfigError(f"give exactly one of {', '.join(names)}, got {len(given)}")
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its clients wait for their answers before they ask again."""
+        return self.arrival == "closed"
 
 
 def _stream(entry: object) -> Stream:
