@@ -44,7 +44,7 @@ from prema_gym.workloads.scenario_rules import (
     take_from_streams,
 )
 from prema_gym.workloads.streams import STREAM, Stream
-from prema_gym.workloads.traces.log import TRACE, TraceLog, joined
+from prema_gym.workloads.traces.log import TRACE, joined
 
 # Upper limits, far above any experiment (`scenario_rules` has that of the window in cycles).
 _MOST_TASKS = 1_000_000
@@ -148,7 +148,7 @@ class Scenario:
         source="ours: two groups in a workload of eight, as when one application asks for several "
         "inferences at once",
     )
-    trace: TraceLog | None = declared(
+    trace: Any = declared(  # a TraceLog or None; the name of a file is taken for one
         None,
         optional(TRACE),
         help="file of a recorded trace, taken from the folder of this file, or a table `[trace]`, "
