@@ -241,7 +241,7 @@ def test_a_stretch_and_a_speed_of_the_trace(write: Write, long: bool) -> None:
 
 def test_a_stretch_of_every_stream_that_has_a_trace(write: Write) -> None:
     path = write("arrival_ms\n0\n1\n2\n4\n")
-    traced = Stream(name="a", arrival="trace", trace=str(path), share=1.0)  # type: ignore[arg-type]
+    traced = Stream(name="a", arrival="trace", trace=str(path), share=1.0)
     scenario = Scenario(
         networks=("alexnet",),
         batch_sizes=(1,),
