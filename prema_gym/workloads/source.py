@@ -164,15 +164,20 @@ class Source:
 
     Args:
         traffic: The streams.
-        seed: The run's.
+        seed: The run's; or a generator that draws everything, from a random point of the streams
+            on: then what comes depends on how much is asked for at once.
     """
 
-    def __init__(self, traffic: Traffic, seed: int) -> None:
+    def __init__(self, traffic: Traffic, seed: int | np.random.Generator) -> None:
         self.traffic = traffic
         count = len(traffic.streams)
         self._open = [i for i in range(count) if i not in traffic.closed]
-        children = np.random.SeedSequence(seed).spawn(2 * count)
-        rngs = [np.random.default_rng(child) for child in children]
+        self._anywhere = isinstance(seed, np.random.Generator)
+        if isinstance(seed, np.random.Generator):
+            rngs = [seed] * (2 * count)
+        else:
+            children = np.random.SeedSequence(seed).spawn(2 * count)
+            rngs = [np.random.default_rng(child) for child in children]
         self._arriving, self._asked = rngs[::2], rngs[1::2]
         self._processes = {i: self._process(i, self._arriving[i]) for i in self._open}
         self._given = 0
@@ -181,10 +186,14 @@ class Source:
     def _process(self, i: int, rng: np.random.Generator) -> Process:
         stream, rate = self.traffic.streams[i], self.traffic.rates[i]
         if stream.trace is None:
-            return make_process(stream, rng, rate * self.traffic.clock_hz / 1e3)
-        times = np.array(read_trace(stream.trace), dtype=np.float64)
-        span = times[-1] or 1.0
-        return Recorded(times / span * (len(times) - 1))
+            process = make_process(stream, rng, rate * self.traffic.clock_hz / 1e3)
+        else:
+            times = np.array(read_trace(stream.trace), dtype=np.float64)
+            span = times[-1] or 1.0
+            process = Recorded(rng, times / span * (len(times) - 1))
+        if self._anywhere:
+            process.start_anywhere()
+        return process
 
     def next(self, count: int) -> tuple[WorkloadArrays, IntArray]:
         """Draw the next requests of the open streams.

@@ -8,7 +8,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from prema_gym.agents.policies.learned import LearnedPolicy
 from prema_gym.agents.policies.weights_file import save_weights
-from prema_gym.agents.training.evolution.course import COURSE
+from prema_gym.agents.training.evolution.course import course_of
 from prema_gym.agents.training.evolution.search import EvolutionStrategy, Generation, first_guess
 from prema_gym.agents.training.progress import Reporter
 from prema_gym.agents.training.provenance import describe_policy
@@ -57,9 +57,10 @@ class _Loop:
     def _validate_with(self, workloads: int, first: int = 0) -> Validator:
         """Every leg of the course, each with the scenario's own quantum."""
         scenario = self._search.scenario
+        legs = course_of(scenario)
         return Validator(
-            [leg.scenario(scenario, scenario.quantum_ms) for leg in COURSE],
-            weights=[leg.weight for leg in COURSE],
+            [leg.scenario(scenario, scenario.quantum_ms) for leg in legs],
+            weights=[leg.weight for leg in legs],
             workloads=workloads,
             first=first,
             objective=self._settings.objective,

@@ -24,7 +24,7 @@ from prema_gym.agents import seeds
 from prema_gym.agents.policies.old_names import unpickle
 from prema_gym.agents.scorer.shape import ScorerShape, Weights
 from prema_gym.agents.training.evolution.config import EvolutionConfig
-from prema_gym.agents.training.evolution.course import COURSE, Leg, tracks
+from prema_gym.agents.training.evolution.course import Leg, course_of, tracks
 from prema_gym.agents.training.objective import FIVE, gains, weights_of
 from prema_gym.baselines import PREMA
 from prema_gym.checks import damaged
@@ -77,7 +77,7 @@ class EvolutionStrategy:
         seed: int,
         objective: str = "balanced",
         initial: Weights | None = None,
-        legs: Sequence[Leg] = COURSE,
+        legs: Sequence[Leg] | None = None,
         threads: int = 1,
     ) -> None:
         """Start a search.
@@ -90,12 +90,13 @@ class EvolutionStrategy:
             objective: A name of :func:`prema_gym.agents.training.objective.objective_names`.
             initial: Weights to start from; default: random encoders and a score that prefers
                 tasks that are short, urgent and slowed down, as every good rule does.
-            legs: Variants of the scenario to be judged on.
+            legs: Variants of the scenario to be judged on; default: its course's.
             threads: Threads that play candidates; the result does not depend on it.
         """
         self.scenario, self.config, self.seed, self.threads = scenario, config, seed, threads
         self.shape = config.shape
         self._weights_of_metrics = weights_of(objective)
+        legs = course_of(scenario) if legs is None else legs
         self._weights_of_legs = np.array([leg.weight for leg in legs])
         self._weights_of_legs /= self._weights_of_legs.sum()
         self._tracks = tracks(
