@@ -52,7 +52,7 @@ def measured(
             for name, result in played.policies.items()
         }
     seeds.check_test(SEED, workloads)
-    compared = evaluate(scenario, policies, workloads=workloads, seed=SEED)
+    compared = evaluate(scenario, policies, workloads=workloads, seed=SEED, relative_to=PREMA)
     return {
         name: {key: result.metrics[key].mean for key in MEASURES}
         for name, result in compared.policies.items()
