@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from prema_gym.evaluation.streaming import Run
+from prema_gym.files import as_given
 from prema_gym.metrics import tally as t
 from prema_gym.metrics.dependent import Estimate, percentile_of, ratio
 from prema_gym.metrics.formulas import FloatArray
 from prema_gym.metrics.groups import STREAM_COLUMNS
-from prema_gym.networks import as_given
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.source import Traffic
 

@@ -21,7 +21,7 @@ from prema_gym.metrics.tally import Fold, Tally, fold_finished, fold_left, new_t
 from prema_gym.simulator.options import engine_options
 from prema_gym.simulator.streaming import StreamSimulator
 from prema_gym.workloads.catalog import Catalog
-from prema_gym.workloads.source import Source, Traffic
+from prema_gym.workloads.source import Source, Traffic, priorities_of
 
 CHUNK = 2048
 """Requests drawn at once: a few hundred kilobytes."""
@@ -127,7 +127,7 @@ class _Going:
         self, simulator: StreamSimulator, b: int, source: Source, traffic: Traffic, catalog: Catalog
     ) -> None:
         scenario = catalog.scenario
-        weights = sorted({int(w) for arrays in traffic.arrays for w in arrays.priorities})
+        weights = sorted(set().union(*map(priorities_of, traffic.arrays)))
         first_priority = 1 + len(scenario.networks)
         self._simulator, self._b, self._source = simulator, b, source
         self._traffic = traffic

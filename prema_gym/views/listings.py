@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from prema_gym import networks
+from prema_gym.files import as_given
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.machines import MACHINES
 from prema_gym.hardware.preemption import preemption_table
@@ -188,7 +189,7 @@ def stream_rows(scenario: Scenario) -> Rows:
             **_loop_cells(stream, bool(traffic.closed)),
             "mean_ms": cycles * ms,
             "deadline_ms": float(np.mean(arrays.allowance_cycles[_profiles_of(arrays)])) * ms,
-            "networks": [networks.as_given(one) for one in stream.networks or scenario.networks],
+            "networks": [as_given(one) for one in stream.networks or scenario.networks],
             "priorities": sorted({int(weight) for weight in arrays.priorities}),
         }
         for stream, arrays, rate, cycles in zip(
@@ -230,7 +231,7 @@ def request_rows(scenario: Scenario, seed: int, count: int) -> Rows:
         {
             "arrival_ms": arrays.arrival_cycles[0, i] * ms,
             "stream": name,
-            "network": networks.as_given(scenario.networks[arrays.network[0, i]]),
+            "network": as_given(scenario.networks[arrays.network[0, i]]),
             "batch": arrays.batch_size[0, i],
             "input_length": catalog.arrays.input_length[arrays.profile[0, i]],
             "output_length": arrays.output_length[0, i],

@@ -166,30 +166,6 @@ class Diurnal(Process):
         return np.maximum(times - self._start, 0.0)
 
 
-class Recorded(Process):
-    """The requests of a trace; it has an end.
-
-    Args:
-        rng: Draws nothing but a start anywhere.
-        times: Arrivals, increasing, in mean gaps since the first.
-    """
-
-    def __init__(self, rng: np.random.Generator, times: FloatArray) -> None:
-        super().__init__(rng)
-        self._drawn = times
-
-    def start_anywhere(self) -> None:
-        """At any time of the trace; what came before is repeated behind its end."""
-        times, period = self._drawn, self._drawn[-1] + 1.0  # a mean gap from the last to the first
-        start = float(self.rng.random()) * period
-        first = int(np.searchsorted(times, start))
-        self._drawn = np.concatenate([times[first:], times[:first] + period]) - start
-
-    def block(self) -> FloatArray:
-        """Nothing comes any more: arrivals at the end of all times."""
-        return np.full(_BLOCK, np.inf)
-
-
 def weibull_shape(cv: float) -> float:
     """Shape of the Weibull distribution with a coefficient of variation."""
 

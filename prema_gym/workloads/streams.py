@@ -26,7 +26,8 @@ from prema_gym.checks import (
 )
 from prema_gym.errors import ConfigError, located
 from prema_gym.workloads.processes import DISTRIBUTIONS, PROCESSES
-from prema_gym.workloads.scenario_rules import FILE, NETWORK
+from prema_gym.workloads.scenario_rules import NETWORK, check_stretch
+from prema_gym.workloads.traces.log import TRACE, TraceLog
 
 _MOST = 1e9
 _SHARES = optional(list_of(whole(1, 10_000), distinct=False))
@@ -113,14 +114,28 @@ class Stream:
     period_ms: float = declared(
         86_400_000.0, positive(1e12), unit="ms", help="length of a `diurnal` period"
     )
-    trace: str | None = declared(
-        None, optional(FILE), help='file of a recorded trace, for `arrival = "trace"`'
+    trace: TraceLog | None = declared(
+        None,
+        optional(TRACE),
+        help='file of a recorded trace, or its table, for `arrival = "trace"`',
     )
     trace_speed: float | None = declared(
         None,
         optional(positive(_MOST)),
         unit="×",
         help="plays the trace in real time, so many times as fast, in place of a rate",
+    )
+    trace_from: int | None = declared(
+        None,
+        optional(whole(0, 10**9)),
+        unit="requests",
+        help="requests of the trace before the first one that is replayed",
+    )
+    trace_limit: int | None = declared(
+        None,
+        optional(whole(1, 10**9)),
+        unit="requests",
+        help="requests of the trace that are replayed; left out: all that follow",
     )
     slo_ms: float | None = declared(
         None, optional(positive(_MOST)), unit="ms", help="a request's deadline after its arrival"
@@ -154,6 +169,7 @@ class Stream:
     def _check_rates(self) -> None:
         if (self.arrival == "trace") != (self.trace is not None):
             raise ConfigError('a trace and arrival = "trace" need each other')
+        check_stretch(self.trace, self.trace_from, self.trace_limit)
         names = ("rate_per_s", "load", "share", "trace_speed")
         given = [name for name in names if getattr(self, name) is not None]
         loop = [name for name in ("clients", "think_ms") if getattr(self, name) is not None]

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym.agents.scorer.compiled import choose
-from prema_gym.agents.scorer.shape import Weights
+from prema_gym.agents.policies.files import chooser
+from prema_gym.agents.policies.weights_file import AnyWeights
 from prema_gym.agents.training.objective import Gains, measure
 from prema_gym.errors import ConfigError
 from prema_gym.evaluation.outcomes import outcomes_of
 from prema_gym.evaluation.playing import play_on
 from prema_gym.evaluation.policy import Decider
-from prema_gym.simulator import Simulator
+from prema_gym.simulator import DEFAULT_ESTIMATE, Simulator
 from prema_gym.workloads.catalog import Catalog, compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
@@ -31,7 +31,10 @@ from prema_gym.workloads.workload import WorkloadBatch
 
 
 def stretched(scenario: Scenario, factor: float) -> Scenario:
-    """The same with ``factor`` times the time between arrivals, whatever sets it."""
+    """The same with ``factor`` times the time between arrivals; 0: all at once."""
+    if factor == 0.0 and not scenario.streams:
+        together = {"load": None, "rate_per_s": None, "trace_speed": None}
+        return replace(scenario, window_ms=0.0, **together)  # type: ignore[arg-type]
     slower = _slower(scenario, factor)
     if scenario.load is not None or scenario.rate_per_s is not None:
         return replace(scenario, **slower)  # streams' own are proportions
@@ -56,12 +59,14 @@ class Leg:
         window: Factor on the time between its arrivals.
         share: Share of the workloads of a round.
         weight: Weight of its gains in a candidate's fitness.
+        estimate: What is shown as isolated times, to candidates and reference alike.
     """
 
     tasks: float = 1.0
     window: float = 1.0
     share: float
     weight: float
+    estimate: str = DEFAULT_ESTIMATE
 
     def scenario(self, scenario: Scenario, quantum_ms: float) -> Scenario:
         """The variant of ``scenario``, with the quantum used in training [ms].
@@ -72,6 +77,8 @@ class Leg:
         variant = replace(
             stretched(scenario, self.window),
             name=f"{scenario.name}×{self.tasks:g}×{self.window:g}",
+            arrival=scenario.arrival if self.window else "uniform",
+            trace=scenario.trace if self.window else None,
             num_tasks=max(2, round(scenario.num_tasks * self.tasks)),
             quantum_ms=quantum_ms,
         )
@@ -99,11 +106,35 @@ STREAM_COURSE: tuple[Leg, ...] = (
     Leg(share=0.6, weight=0.6),
     Leg(window=1.5, share=0.4, weight=0.4),
 )
+BOTH: tuple[Leg, ...] = (
+    # Users have either estimate. What a network gains with Algorithm 1's is harder to come by.
+    Leg(share=0.35, weight=0.35),
+    Leg(share=0.25, weight=0.25, estimate="calibrated"),
+    Leg(window=30.0, share=0.1, weight=0.1),
+    Leg(tasks=2.0, share=0.1, weight=0.1, estimate="calibrated"),
+    Leg(tasks=0.5, share=0.1, weight=0.1),
+    Leg(window=0.0, share=0.1, weight=0.1, estimate="calibrated"),  # all at once
+)
+
+COURSES: dict[str, tuple[Leg, ...]] = {"algorithm1": COURSE, "both": BOTH}
+"""By the name that settings call them."""
 
 
-def course_of(scenario: Scenario) -> tuple[Leg, ...]:
-    """On which variants of a scenario a scheduler is trained."""
-    return STREAM_COURSE if scenario.streams else COURSE
+def course_of(scenario: Scenario, name: str = "algorithm1") -> tuple[Leg, ...]:
+    """On which variants of a scenario a scheduler is trained.
+
+    Args:
+        scenario: What to be good at.
+        name: One of :data:`COURSES`, which says whose estimates are shown.
+    """
+    if not scenario.streams:
+        return COURSES[name]
+    shown = dict.fromkeys(leg.estimate for leg in COURSES[name])
+    return tuple(
+        replace(leg, share=leg.share / len(shown), weight=leg.weight / len(shown), estimate=one)
+        for leg in STREAM_COURSE
+        for one in shown
+    )
 
 
 class Track:
@@ -112,14 +143,17 @@ class Track:
     Candidates may be played from several threads at once; each call borrows a simulator.
     """
 
-    def __init__(self, catalog: Catalog, workloads: int, threads: int) -> None:
+    def __init__(
+        self, catalog: Catalog, workloads: int, threads: int, estimate: str = DEFAULT_ESTIMATE
+    ) -> None:
         """Build ``threads`` simulators of ``workloads`` environments each."""
         self.catalog = catalog
         self.workloads = workloads
         # As many slots as tasks: no queue, and no empty rows to scan.
         self._idle: SimpleQueue[Simulator] = SimpleQueue()
         for _ in range(threads):
-            self._idle.put(Simulator(catalog, num_envs=workloads, slots=catalog.scenario.num_tasks))
+            slots = catalog.scenario.num_tasks
+            self._idle.put(Simulator(catalog, num_envs=workloads, slots=slots, estimate=estimate))
         self._batch: WorkloadBatch | None = None
         self.reference: Gains = np.zeros(0)
 
@@ -133,17 +167,18 @@ class Track:
         self.reference, decisions = self._play(play)
         return decisions
 
-    def play(self, weights: Weights) -> tuple[Gains, int]:
+    def play(self, weights: AnyWeights) -> tuple[Gains, int]:
         """Play this round's workloads with a network: the five metrics, and decisions taken."""
 
         def play(simulator: Simulator, batch: WorkloadBatch) -> None:
+            choose = chooser(weights, simulator.num_envs, simulator.slots)
             actions = np.zeros(simulator.num_envs, np.int64)
             simulator.load(batch)
             while True:
                 asking = simulator.asking
                 if not asking.any():
                     return
-                choose(simulator.observation, weights, asking, actions)
+                choose(simulator.observation, asking, actions)
                 simulator.step_range(actions, 0, simulator.num_envs)
 
         return self._play(play)
@@ -172,6 +207,7 @@ def tracks(
             compile_scenario(leg.scenario(scenario, quantum_ms)),
             max(2, round(workloads * leg.share)),
             threads,
+            leg.estimate,
         )
         for leg in legs
     ]
