@@ -26,7 +26,7 @@ from prema_gym.agents.policies.weights_file import AnyWeights
 from prema_gym.agents.scorer.balancer_shape import BalancerShape
 from prema_gym.agents.scorer.shape import ScorerShape
 from prema_gym.agents.training.evolution.config import EvolutionConfig
-from prema_gym.agents.training.evolution.course import COURSE, Leg, tracks
+from prema_gym.agents.training.evolution.course import Leg, course_of, tracks
 from prema_gym.agents.training.objective import FIVE, gains, weights_of
 from prema_gym.baselines import PREMA
 from prema_gym.checks import damaged
@@ -79,7 +79,7 @@ class EvolutionStrategy:
         seed: int,
         objective: str = "balanced",
         initial: AnyWeights | None = None,
-        legs: Sequence[Leg] = COURSE,
+        legs: Sequence[Leg] | None = None,
         threads: int = 1,
     ) -> None:
         """Start a search.
@@ -92,12 +92,13 @@ class EvolutionStrategy:
             objective: A name of :func:`prema_gym.agents.training.objective.objective_names`.
             initial: Weights to start from; default: random encoders and a score that prefers
                 tasks that are short, urgent and slowed down, as every good rule does.
-            legs: Variants of the scenario to be judged on.
+            legs: Variants of the scenario to be judged on; default: its course's.
             threads: Threads that play candidates; the result does not depend on it.
         """
         self.scenario, self.config, self.seed, self.threads = scenario, config, seed, threads
         self.shape = config.shape
         self._weights_of_metrics = weights_of(objective)
+        legs = course_of(scenario) if legs is None else legs
         self._weights_of_legs = np.array([leg.weight for leg in legs])
         self._weights_of_legs /= self._weights_of_legs.sum()
         self._tracks = tracks(
