@@ -20,11 +20,13 @@ from docs.generate import (
     algorithm_list,
     command_list,
     environment_lists,
+    figure_list,
     format_list,
     latency_list,
     module_map,
     policy_lists,
     task_keys,
+    trace_list,
 )
 from prema_gym import agents
 from prema_gym.agents.studies.model_card import card
@@ -38,9 +40,11 @@ PARTS: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     PAGES / "architecture.md": module_map.PARTS,
     PAGES / "learned.md": algorithm_list.PARTS,
     PAGES / "switch-costs.md": latency_list.PARTS,
+    PAGES / "figures.md": figure_list.PARTS,
     PAGES / "bring-your-own.md": format_list.PARTS,
     PAGES / "rewards.md": environment_lists.PARTS,
     PAGES / "scenarios.md": task_keys.PARTS,
+    PAGES / "traffic.md": trace_list.PARTS,
     PAGES / "commands.md": command_list.PARTS,
     PAGES / "fidelity.md": {},  # its part is measured, by a command of its own
     ENVIRONMENT: environment_lists.DOCSTRING_PARTS,

@@ -100,7 +100,7 @@ def evaluate_streams(
     Raises:
         ConfigError: A setting or a policy is none.
     """
-    settings = StreamSettings() if settings is None else settings
+    settings = settings_for(scenario, StreamSettings() if settings is None else settings)
     points = [(name, scenario) for name in policies]
     found = play_points(points, policies, settings, threads=threads, progress=progress)
     return StreamEvaluation(
@@ -111,6 +111,12 @@ def evaluate_streams(
     )
 
 
+def settings_for(scenario: Scenario, settings: StreamSettings) -> StreamSettings:
+    """The same settings, but one run where every request is a trace's: others would repeat it."""
+    traces = [one.trace for one in scenario.streams] or [scenario.trace]
+    return settings if None in traces else replace(settings, runs=1)
+
+
 def play_points(
     points: Sequence[tuple[str, Scenario]],
     policies: Mapping[str, Decider],
@@ -118,6 +124,7 @@ def play_points(
     *,
     threads: int | None = None,
     progress: Progress | None = None,
+    found: Callable[[int, StreamResult], None] = lambda index, result: None,
 ) -> list[StreamResult]:
     """Play policies on scenarios that differ in what arrives.
 
@@ -127,6 +134,7 @@ def play_points(
         settings: How.
         threads: Threads that play; None: one a core.
         progress: Told how many runs have been played, and of how many.
+        found: Told each result as soon as it is known, by its point's place.
 
     Returns:
         A result for each point, in their order.
@@ -157,8 +165,9 @@ def play_points(
                 parts[i][j] = job.result()
                 if all(part is not None for part in parts[i]):
                     runs = [run for part in parts[i] for run in part or ()]
-                    results[i] = result_of(runs, *worked_out[points[i][1]])
+                    result = results[i] = result_of(runs, *worked_out[points[i][1]])
                     parts[i] = []
+                    found(i, result)
                 if progress is not None:
                     progress(done, done + len(jobs))
         except BaseException:  # also an interrupt: do not play the rest first

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from prema_gym.simulator import DEFAULT_ESTIMATE, Simulator
 from prema_gym.workloads.catalog import Catalog, compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
+from prema_gym.workloads.scenario_rules import NO_TRACE
 from prema_gym.workloads.workload import WorkloadBatch
 
 
@@ -34,8 +36,14 @@ def stretched(scenario: Scenario, factor: float) -> Scenario:
     return replace(
         scenario,
         window_ms=scenario.window_ms * factor,
-        trace_speed=None if speed is None or factor == 0.0 else speed / factor,
+        trace_speed=None if speed is None else speed / factor,
     )
+
+
+def _at_once(scenario: Scenario) -> Scenario:
+    """The same with all tasks there from the start, also where a trace says when they arrive."""
+    changes: dict[str, Any] = {"window_ms": 0.0, "arrival": "uniform", **NO_TRACE}
+    return replace(scenario, **changes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +52,7 @@ class Leg:
 
     Attributes:
         tasks: Factor on the scenario's number of tasks.
-        window: Factor on its arrival window.
+        window: Factor on its arrival window; 0: all tasks at once.
         share: Share of the workloads of a round.
         weight: Weight of its gains in a candidate's fitness.
         estimate: What is shown as isolated times, to candidates and reference alike.
@@ -62,11 +70,10 @@ class Leg:
         Raises:
             ConfigError: It cannot be played: its trace is too short for more tasks, say.
         """
+        arriving = stretched(scenario, self.window) if self.window else _at_once(scenario)
         variant = replace(
-            stretched(scenario, self.window),
+            arriving,
             name=f"{scenario.name}×{self.tasks:g}×{self.window:g}",
-            arrival=scenario.arrival if self.window else "uniform",
-            trace=scenario.trace if self.window else None,
             num_tasks=max(2, round(scenario.num_tasks * self.tasks)),
             quantum_ms=quantum_ms,
         )
