@@ -125,7 +125,7 @@ def _losses(conditions: Mapping[str, Any]) -> str:
         for ratios in conditions["ratios"].values()
     ]
     intro = (
-        f"Against `{PREMA}` under {len(means)} conditions that differ from training's "
+        f"Against `{PREMA}` under {len(means)} conditions, training's own among them "
         f"({conditions['workloads']} workloads each, seeds from {conditions['seed']}) the "
         f"geometric mean of the five is {min(means):.3f} to {max(means):.3f} times better.\n"
     )
