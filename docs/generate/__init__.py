@@ -13,6 +13,7 @@ A generated part stands between two comments with its name; what is around it is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from docs.generate import (
@@ -27,6 +28,8 @@ from docs.generate import (
     task_keys,
     trace_list,
 )
+from prema_gym import agents
+from prema_gym.agents.studies.model_card import card
 
 PAGES = Path(__file__).parents[1]
 ENVIRONMENT = PAGES.parent / "prema_gym" / "envs" / "env.py"
@@ -47,3 +50,8 @@ PARTS: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     ENVIRONMENT: environment_lists.DOCSTRING_PARTS,
 }
 """The parts made from code alone, by page and name."""
+
+CARDS: Mapping[Path, Callable[[], str]] = {
+    agents.PRETRAINED / f"{name}.md": partial(card, name) for name in agents.names()
+}
+"""Model cards of the shipped policies, made whole from the files beside their weights."""

@@ -26,15 +26,15 @@ from prema_gym.simulator import DEFAULT_ESTIMATE, Simulator
 from prema_gym.workloads.catalog import Catalog, compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
+from prema_gym.workloads.scenario_rules import NO_TRACE
 from prema_gym.workloads.streams import Stream
 from prema_gym.workloads.workload import WorkloadBatch
 
 
 def stretched(scenario: Scenario, factor: float) -> Scenario:
-    """The same with ``factor`` times the time between arrivals; 0: all at once."""
+    """The same with ``factor`` times the time between arrivals, whatever sets it; 0: all at once."""
     if factor == 0.0 and not scenario.streams:
-        together = {"load": None, "rate_per_s": None, "trace_speed": None}
-        return replace(scenario, window_ms=0.0, **together)  # type: ignore[arg-type]
+        return _at_once(scenario)
     slower = _slower(scenario, factor)
     if scenario.load is not None or scenario.rate_per_s is not None:
         return replace(scenario, **slower)  # streams' own are proportions
@@ -50,13 +50,20 @@ def _slower(paced: Scenario | Stream, factor: float) -> dict[str, Any]:
     return {name: value / factor for name, value in given.items() if value is not None}
 
 
+def _at_once(scenario: Scenario) -> Scenario:
+    """The same with all tasks there from the start, also where a trace says when they arrive."""
+    changes: dict[str, Any] = {"window_ms": 0.0, "arrival": "uniform", **NO_TRACE}
+    changes |= {"load": None, "rate_per_s": None}
+    return replace(scenario, **changes)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Leg:
     """One variant of the scenario and its share of the attention.
 
     Attributes:
         tasks: Factor on the scenario's number of tasks.
-        window: Factor on the time between its arrivals.
+        window: Factor on the time between its arrivals; 0: all tasks at once.
         share: Share of the workloads of a round.
         weight: Weight of its gains in a candidate's fitness.
         estimate: What is shown as isolated times, to candidates and reference alike.
@@ -74,11 +81,10 @@ class Leg:
         Raises:
             ConfigError: It cannot be played: its trace is too short for more tasks, say.
         """
+        arriving = stretched(scenario, self.window)
         variant = replace(
-            stretched(scenario, self.window),
+            arriving,
             name=f"{scenario.name}×{self.tasks:g}×{self.window:g}",
-            arrival=scenario.arrival if self.window else "uniform",
-            trace=scenario.trace if self.window else None,
             num_tasks=max(2, round(scenario.num_tasks * self.tasks)),
             quantum_ms=quantum_ms,
         )
