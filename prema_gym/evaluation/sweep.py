@@ -15,7 +15,7 @@ from typing import Any
 
 from prema_gym.evaluation.policy import Decider
 from prema_gym.evaluation.stream_results import StreamResult, StreamRow
-from prema_gym.evaluation.streams import Progress, StreamSettings, play_points
+from prema_gym.evaluation.streams import PointPlayer, Progress, StreamSettings, play_points
 from prema_gym.metrics.dependent import Estimate
 from prema_gym.metrics.groups import GROUP_COLUMNS
 from prema_gym.workloads.changes import changed
@@ -169,6 +169,7 @@ def sweep(
     progress: Progress | None = None,
     known: Sequence[SweepPoint] = (),
     keep: Callable[[SweepPoint], None] = lambda point: None,
+    player: PointPlayer = play_points,
 ) -> Sweep:
     """Play every policy at every load, then find where each breaks the promise.
 
@@ -182,7 +183,8 @@ def sweep(
         threads: Threads that play; None: one a core.
         progress: Told how many runs have been played, and of how many.
         known: Points of an earlier sweep with the same scenario and settings.
-        keep: Called with every new point.
+        keep: Called with every new point, as soon as it is known.
+        player: Who plays; default: threads of this process.
 
     Raises:
         ConfigError: A setting or a policy is none.
@@ -193,10 +195,13 @@ def sweep(
     def play(wanted: Sequence[tuple[str, float, Mapping[str, Any]]]) -> None:
         new = [one for one in wanted if _key(*one) not in found]
         points = [(n, changed(scenario, {**values, "load": load})) for n, load, values in new]
-        results = play_points(points, policies, settings, threads=threads, progress=progress)
-        for (name, load, values), result in zip(new, results, strict=True):
+
+        def note(i: int, result: StreamResult) -> None:
+            name, load, values = new[i]
             found[_key(name, load, values)] = point = _point(name, load, values, slo, result)
             keep(point)
+
+        player(points, policies, settings, threads=threads, progress=progress, found=note)
 
     play([(name, load, values) for name in policies for values in over for load in loads])
     lines = [(name, values) for name in policies for values in over]

@@ -169,10 +169,9 @@ def test_a_worker_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch)
 def errand_of(name: str) -> Errand:
     recipe = recipe_of(name)
     shard = shards.Shard(
-        make=recipe.make,
-        recipe=recipe.argument,
+        recipe=recipe,
         policy=name,
-        policy_digest=identity.files_digest(recipe.files),
+        policy_digest=recipe.digest(),
         catalog=CATALOG,
         batch=BATCHES[0],
         play=SETTINGS,

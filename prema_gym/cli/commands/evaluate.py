@@ -168,7 +168,8 @@ def evaluate(
     _warn_of_minutes(drawn_from)
     kinds = read_kinds(by, ("network", "priority"))
     given = read_workloads(workload, drawn_from)
-    with progress() as progress_bar:
+    first = None if given is not None else seed
+    with progress() as progress_bar, who.player(first) as player:
         result = run(
             drawn_from,
             chosen,
@@ -185,7 +186,7 @@ def evaluate(
             bounds=bounds,
             threads=who.workers,
             progress=progress_bar,
-            player=who.player(None if given is not None else seed),
+            player=player,
         )
     _show(result, format, kinds, output, per_task)
 

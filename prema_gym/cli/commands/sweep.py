@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from prema_gym.cli.commands.evaluate import Estimate
+from prema_gym.cli.commands.evaluate import Estimate, Threads
+from prema_gym.cli.distributing import BackendOption, Workers, WorkersOption, one_of
 from prema_gym.cli.naming import make_policies
 from prema_gym.cli.options import FormatOption, ScenarioOption, SetOption, read_scenario
 from prema_gym.cli.printing import Format, console, print_result
@@ -51,7 +52,9 @@ def sweep(
     picture: Annotated[
         Path | None, typer.Option(help="Draw the p99 over the load into this file (extra: plot).")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Default: one a core.")] = None,
+    threads: Threads = None,
+    workers: WorkersOption = None,
+    backend: BackendOption = "threads",
 ) -> None:
     """Play long runs at many loads; print where each policy breaks its promise."""
     from prema_gym.simulator import SchedulerOptions
@@ -59,12 +62,13 @@ def sweep(
     from prema_gym.views import sweep as views
     from prema_gym.views.tables import to_tables
 
+    who = Workers(workers=one_of(workers, threads), backend=backend)
     names = make_policies(policies, policies.split(",")[0])
     options = SchedulerOptions()
     settings = stream_settings(runs, seed, estimate=estimate, slots=slots, options=options)
     drawn_from = read_scenario(scenario, set, requests=requests, stream=True)
     loads, promised, values = read_loads(load), read_slo(slo), read_over(over or [])
-    found = run_sweep(drawn_from, names, loads, promised, values, settings, output, threads)
+    found = run_sweep(drawn_from, names, loads, promised, values, settings, output, who)
     print_result(
         format,
         tables=lambda: [
