@@ -24,6 +24,7 @@ from prema_gym.hardware.config import NPUConfig
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
+from prema_gym.workloads.scenario_rules import NO_TRACE
 from prema_gym.workloads.workload import WorkloadBatch
 
 SEED = 650_000_000
@@ -55,7 +56,7 @@ def conditions(base: Scenario) -> tuple[Condition, ...]:
     small = NPUConfig(array_rows=64, array_cols=64)
     # A window and an arrival process take the place of what a trace says of them.
     to_window: dict[str, object] = {"trace_speed": None}
-    drawn: dict[str, object] = {"trace": None, "trace_speed": None}
+    drawn: dict[str, object] = NO_TRACE
 
     def row(title: str, **changes: object) -> Condition:
         return Condition(title=title, scenario=replace(base, **changes))  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from typing import Any
 
 from prema_gym import agents, baselines
 from prema_gym.agents import seeds
-from prema_gym.agents.policies.learned import LearnedPolicy
+from prema_gym.agents.policies.files import OurPolicy, policy_from_file
 from prema_gym.agents.training.objective import FIVE, geometric_mean
 from prema_gym.agents.training.run_folder import find_policy
 from prema_gym.agents.training.settings import TrainSettings
@@ -30,7 +30,7 @@ WORKLOADS, FEW = 2000, 200
 
 
 def compare(
-    policy: LearnedPolicy, scenario: Scenario, *, workloads: int, seed: int = SEED
+    policy: OurPolicy, scenario: Scenario, *, workloads: int, seed: int = SEED
 ) -> dict[str, Any]:
     """The five metrics beside PREMA's on test seeds, as plain data.
 
@@ -77,7 +77,7 @@ def ship(run: Path, name: str, command: str) -> dict[str, Any]:
     settings = TrainSettings.from_toml(run / "config.toml")
     source, target = find_policy(run), agents.PRETRAINED / f"{name}.npz"
     agents.PRETRAINED.mkdir(exist_ok=True)
-    policy = LearnedPolicy.from_file(source, name)
+    policy = policy_from_file(source, name)
     scenario = scenarios.get(settings.scenario)
     shutil.copyfile(source, target)
     settings.to_toml(agents.PRETRAINED / f"{name}.toml")
@@ -91,12 +91,12 @@ def measure_again(name: str) -> dict[str, Any]:
         name: The shipped policy.
     """
     settings = TrainSettings.from_toml(agents.PRETRAINED / f"{name}.toml")
-    policy = LearnedPolicy.from_file(agents.PRETRAINED / f"{name}.npz", name)
+    policy = policy_from_file(agents.PRETRAINED / f"{name}.npz", name)
     command = read_json(agents.PRETRAINED / f"{name}.json")["command"]
     return _write_table(policy, scenarios.get(settings.scenario), command)
 
 
-def _write_table(policy: LearnedPolicy, scenario: Scenario, command: str) -> dict[str, Any]:
+def _write_table(policy: OurPolicy, scenario: Scenario, command: str) -> dict[str, Any]:
     table = {
         "policy": policy.name,
         "command": command,

@@ -116,9 +116,9 @@ def make_policy(name: str) -> Decider:
             note="see `prema-gym policies`",
             meant=baselines.meant_by(base),
         )
-    if parameters and base not in baselines.names():
+    if parameters and base not in (*baselines.names(), *agents.names()):
         raise ConfigError(f"policy {base!r} takes no parameters, given {parameters!r}")
-    if name in agents.names():
+    if base in agents.names():
         return agents.load(name)
     if name.startswith(clairvoyant.PREFIX):
         return clairvoyant.Clairvoyant(name.removeprefix(clairvoyant.PREFIX))

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from prema_gym.errors import ConfigError, MissingExtraError
 from prema_gym.simulator import Simulator
 from prema_gym.views.episode import EpisodeView, view
-from prema_gym.views.gantt import draw_gantt, figure_size, new_figure, to_image
+from prema_gym.views.gantt import draw_gantt, figure_size
+from prema_gym.views.raster import picture
 from prema_gym.views.text import text
 
 if TYPE_CHECKING:
@@ -41,10 +42,7 @@ class Renderer:
         if self._mode == "ansi":
             return text(episode, simulator.tables()[row])
         if self._mode == "rgb_array":
-            # One size for all episodes of an environment, as videos need it.
-            figure = new_figure(max(episode.num_tasks, simulator.max_tasks))
-            draw_gantt(episode, figure)
-            return to_image(figure)
+            return picture(episode)
         self._show(episode)
         return None
 

@@ -28,6 +28,7 @@ from prema_gym.workloads.generate import (
     generate,
     new_draft,
 )
+from prema_gym.workloads.scenario_rules import NO_TRACE
 from prema_gym.workloads.storage import WorkloadLike, as_batch
 from prema_gym.workloads.workload import WorkloadArrays, WorkloadBatch, empty_arrays
 
@@ -40,6 +41,8 @@ OVERRIDES = (
     "burst_size",
     "trace",
     "trace_speed",
+    "trace_from",
+    "trace_limit",
     "network_shares",
     "batch_shares",
     "priorities",
@@ -186,7 +189,7 @@ def source_from_options(
             changed = {"priority_shares": None} | changed
         if changed.get("arrival", "trace") != "trace":
             # The scenario's own trace rests while arrivals are drawn; a scenario would refuse it.
-            changed = {"trace": None, "trace_speed": None} | changed
+            changed = NO_TRACE | changed
         changed_catalog = compile_scenario(replace(catalog.scenario, **changed))
         return DrawnWorkloads(changed_catalog, num_envs, options)
     if len(options) > 1:

@@ -66,7 +66,7 @@ class SweepPoint:
 
     Attributes:
         policy: Its name.
-        load: Share of the machine's time asked for.
+        load: Share of the machine's time asked for, by open streams.
         over: Other keys that were set, by name.
         rate_per_s: Requests a second.
         worst: The group that takes most of what the promise allows.
@@ -264,7 +264,6 @@ def _breaking(policy: str, over: Mapping[str, Any], line: Sequence[SweepPoint]) 
     load = line[-1].load if gap is None else gap[0]
     kept = [p.load for p in line if p.keeps_up and p.taken.high <= 1 and p.load <= load]
     broken = [p.load for p in line if not p.keeps_up or p.taken.low > 1]
-    per_load = line[0].rate_per_s / line[0].load
     return Breaking(
         policy=policy,
         over=dict(over),
@@ -272,5 +271,5 @@ def _breaking(policy: str, over: Mapping[str, Any], line: Sequence[SweepPoint]) 
         low=max(kept, default=0.0),
         high=min(broken, default=math.nan),
         beyond=gap is None,
-        rate_per_s=load * per_load,
+        rate_per_s=next((p.rate_per_s for p in line if p.load == load), 0.0),
     )

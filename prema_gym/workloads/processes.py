@@ -33,8 +33,13 @@ PROCESSES: Mapping[str, str] = {
     "`burst_share` of the time; slower in between (Markov-modulated)",
     "diurnal": "Poisson at a rate that follows `profile` over `period_ms`, again and again",
     "trace": "the requests of a recorded trace, one after another",
+    "closed": "`clients` who each wait for their answer, and think for `think_ms` on average "
+    "before they ask again: arrivals depend on the policy",
 }
 """Name → what it does."""
+
+Draw = Callable[[np.random.Generator, int], FloatArray]
+"""Draws so many numbers of mean 1."""
 
 _BLOCK = 1024
 """Numbers are drawn in blocks of this many, however many are asked for."""
@@ -73,7 +78,7 @@ class Renewal(Process):
     def __init__(
         self,
         rng: np.random.Generator,
-        gaps: Callable[[np.random.Generator, int], FloatArray],
+        gaps: Draw,
         group: int = 1,
     ) -> None:
         super().__init__(rng)
@@ -139,22 +144,6 @@ class Diurnal(Process):
         return periods * self._period + np.interp(within, self._expected, self._times)
 
 
-class Recorded(Process):
-    """The requests of a trace; it has an end.
-
-    Args:
-        times: Arrivals, increasing, in mean gaps since the first.
-    """
-
-    def __init__(self, times: FloatArray) -> None:
-        super().__init__(np.random.default_rng(0))
-        self._drawn = times
-
-    def block(self) -> FloatArray:
-        """Nothing comes any more: arrivals at the end of all times."""
-        return np.full(_BLOCK, np.inf)
-
-
 def weibull_shape(cv: float) -> float:
     """Shape of the Weibull distribution with a coefficient of variation."""
 
@@ -167,6 +156,35 @@ def weibull_shape(cv: float) -> float:
     return float(brentq(excess, 0.05, 200.0))
 
 
+DISTRIBUTIONS = ("exponential", "uniform", "constant", "gamma", "weibull")
+"""Of gaps and think times."""
+
+
+def distribution(name: str, cv: float) -> Draw:
+    """What draws from one of :data:`DISTRIBUTIONS`, scaled to mean 1.
+
+    Args:
+        name: Which.
+        cv: Coefficient of variation of ``gamma`` and ``weibull``; the others have their own.
+    """
+    if name == "gamma":
+        return lambda rng, n: rng.gamma(1 / cv**2, cv**2, n)
+    if name == "weibull":
+        shape = weibull_shape(cv)
+        mean = math.gamma(1 + 1 / shape)
+        return lambda rng, n: rng.weibull(shape, n) / mean
+    draws: dict[str, Draw] = {
+        "exponential": lambda rng, n: rng.exponential(size=n),
+        "uniform": lambda rng, n: rng.uniform(0.0, 2.0, n),
+        "constant": lambda rng, n: np.ones(n),
+    }
+    return draws[name]
+
+
+_GAPS = {"poisson": "exponential", "burst": "exponential", "periodic": "constant"}
+"""Processes whose gaps have a distribution of another name."""
+
+
 def make_process(stream: Stream, rng: np.random.Generator, per_ms: float) -> Process:
     """The arrivals of a stream.
 
@@ -175,22 +193,9 @@ def make_process(stream: Stream, rng: np.random.Generator, per_ms: float) -> Pro
         rng: Draws them.
         per_ms: Its rate [requests/ms].
     """
-    cv = stream.cv
     if stream.arrival == "bursty":
         return Bursty(rng, stream.burst_factor, stream.burst_share, stream.burst_ms * per_ms)
     if stream.arrival == "diurnal":
         return Diurnal(rng, stream.profile, stream.period_ms * per_ms)
-    if stream.arrival == "burst":
-        return Renewal(rng, lambda r, n: r.exponential(size=n), stream.burst_size)
-    if stream.arrival == "gamma":
-        return Renewal(rng, lambda r, n: r.gamma(1 / cv**2, cv**2, n))
-    if stream.arrival == "weibull":
-        shape = weibull_shape(cv)
-        mean = math.gamma(1 + 1 / shape)
-        return Renewal(rng, lambda r, n: r.weibull(shape, n) / mean)
-    gaps: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
-        "poisson": lambda r, n: r.exponential(size=n),
-        "uniform": lambda r, n: r.uniform(0.0, 2.0, n),
-        "periodic": lambda r, n: np.ones(n),
-    }
-    return Renewal(rng, gaps[stream.arrival])
+    gaps = distribution(_GAPS.get(stream.arrival, stream.arrival), stream.cv)
+    return Renewal(rng, gaps, stream.burst_size if stream.arrival == "burst" else 1)

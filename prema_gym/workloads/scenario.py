@@ -32,10 +32,10 @@ from prema_gym.hardware.config import NPUConfig
 from prema_gym.workloads.arrivals import ARRIVALS, DROPS
 from prema_gym.workloads.lengths import LengthModel, default_lengths
 from prema_gym.workloads.scenario_rules import (
-    FILE,
     LENGTHS,
     MACHINE,
     NETWORK,
+    check_closed,
     check_lengths,
     check_one_way,
     check_shares,
@@ -44,6 +44,7 @@ from prema_gym.workloads.scenario_rules import (
     take_from_streams,
 )
 from prema_gym.workloads.streams import STREAM, Stream
+from prema_gym.workloads.traces.log import TRACE, TraceLog, joined
 
 # Upper limits, far above any experiment (`scenario_rules` has that of the window in cycles).
 _MOST_TASKS = 1_000_000
@@ -147,11 +148,11 @@ class Scenario:
         source="ours: two groups in a workload of eight, as when one application asks for several "
         "inferences at once",
     )
-    trace: str | None = declared(
+    trace: TraceLog | None = declared(
         None,
-        optional(FILE),
-        help="file of a recorded trace, taken from the folder of this file; needed with `arrival = "
-        '"trace"`, refused without',
+        optional(TRACE),
+        help="file of a recorded trace, taken from the folder of this file, or a table `[trace]`, "
+        'see below; needed with `arrival = "trace"`, refused without',
     )
     trace_speed: float | None = declared(
         None,
@@ -159,6 +160,18 @@ class Scenario:
         unit="×",
         help="plays the trace in real time, so many times as fast; left out: at the rate that "
         "`window_ms` asks for",
+    )
+    trace_from: int | None = declared(
+        None,
+        optional(whole(0, _MOST_REQUESTS)),
+        unit="requests",
+        help="requests of the trace before the first one that is replayed, in order of arrival",
+    )
+    trace_limit: int | None = declared(
+        None,
+        optional(whole(1, _MOST_REQUESTS)),
+        unit="requests",
+        help="requests of the trace that are replayed; left out: all that follow",
     )
     priorities: tuple[int, ...] = declared(
         (1, 3, 9),
@@ -238,7 +251,14 @@ class Scenario:
         with located(f"scenario {self.name!r}"):
             check_fields(self)
             take_from_streams(self)
-            for rule in (check_shares, check_trace, check_one_way, check_lengths, check_times):
+            for rule in (
+                check_shares,
+                check_trace,
+                check_one_way,
+                check_closed,
+                check_lengths,
+                check_times,
+            ):
                 rule(self)
 
     @property
@@ -304,8 +324,8 @@ class Scenario:
     def from_toml(cls, path: str | os.PathLike[str]) -> Scenario:
         """Read a scenario from a TOML file with the fields' names as keys.
 
-        A relative ``trace``, or network that is a file, is looked for from the folder of the TOML
-        file.
+        A relative ``trace``, or network that is a file (also one of ``[trace.networks]``), is
+        looked for from the folder of the TOML file.
 
         Raises:
             UnknownNameError: A key is no field.
@@ -319,8 +339,8 @@ class Scenario:
                     os.path.join(folder, name) if registry.is_file(name) else name
                     for name in table["networks"]
                 ]
-            if isinstance(table.get("trace"), str):
-                table["trace"] = os.path.join(folder, table["trace"])
+            if "trace" in table:
+                table["trace"] = joined(folder, table["trace"])
         return cls.from_dict(data, where=os.fspath(path))
 
     def to_toml(self, path: str | os.PathLike[str]) -> None:

@@ -17,6 +17,7 @@ from tests.distribution.test_executors import die, die_once, refuse, square
 
 pytestmark = pytest.mark.heavy
 WITH_RAY = pytest.mark.skipif(
-    not os.environ.get("PREMA_GYM_RAY_MISSING") and __import__("importlib").util.find_spec("ray") is None,
+    not os.environ.get("PREMA_GYM_RAY_MISSING")
+    and __import__("importlib").util.find_spec("ray") is None,
     reason="Ray is not installed: pip install 'prema-gym[ray]'",
 )

@@ -4,6 +4,7 @@ import copy
 import pickle
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -14,6 +15,7 @@ from prema_gym.envs import PremaNPUEnv
 from prema_gym.envs.render import Renderer
 from prema_gym.errors import ConfigError, MissingExtraError
 from prema_gym.views.episode import view
+from prema_gym.views.raster import HEIGHT, WIDTH
 from prema_gym.views.text import LEGEND
 from prema_gym.workloads import TaskSpec
 from tests.envs.helpers import chooser, go_on, play, single, tasks, vector
@@ -154,7 +156,7 @@ def test_no_window_is_a_clear_error() -> None:
 def test_no_matplotlib_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     env = single(render_mode="rgb_array")
     env.reset(seed=0)
-    for name in ("matplotlib", "matplotlib.figure"):
+    for name in ("matplotlib", "matplotlib.figure", "PIL"):
         monkeypatch.setitem(__import__("sys").modules, name, None)
     with pytest.raises(MissingExtraError, match=r"prema-gym\[plot\]"):
         env.render()
@@ -168,6 +170,34 @@ def test_no_mode_is_a_warning() -> None:
     env.reset(seed=0)
     with pytest.warns(UserWarning, match="make the environment with render_mode='ansi'"):
         assert env.render() is None
+
+
+@pytest.mark.heavy
+@pytest.mark.filterwarnings("ignore")  # of the packages that write the file
+def test_a_video_of_episodes_of_different_lengths(tmp_path: Path) -> None:
+    pytest.importorskip("moviepy", reason="RecordVideo needs moviepy")
+    env = gymnasium.make("prema_gym:PremaNPU-v0", render_mode="rgb_array")
+    video = gymnasium.wrappers.RecordVideo(env, str(tmp_path), episode_trigger=lambda _: True)
+    for num_tasks in (2, 5):
+        video.reset(seed=0, options={"num_tasks": num_tasks, "window_ms": 1.0})
+        over, steps = False, 0
+        while not over and steps < 30:
+            _, _, terminated, truncated, _ = video.step(0)
+            over, steps = terminated or truncated, steps + 1
+    video.close()
+    files = sorted(tmp_path.glob("*.mp4"))
+    assert [file.name for file in files] == [f"rl-video-episode-{k}.mp4" for k in (0, 1)]
+    assert all(file.stat().st_size > 1000 for file in files)
+
+
+def test_stable_baselines3_tiles_the_pictures() -> None:
+    sb3 = pytest.importorskip("prema_gym.envs.sb3")
+    env = sb3.make_sb3_env(4, seed=0, render_mode="rgb_array")
+    env.reset()
+    tiled = env.render()
+    assert isinstance(tiled, np.ndarray)
+    assert tiled.shape == (2 * HEIGHT, 2 * WIDTH, 3)
+    assert (env.get_images()[0].shape) == (HEIGHT, WIDTH, 3)
 
 
 def test_a_picture_has_one_size_and_needs_a_reset() -> None:

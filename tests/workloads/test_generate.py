@@ -29,7 +29,7 @@ from prema_gym.workloads.generate import (
 )
 from prema_gym.workloads.output_lengths import NUM_RATIOS, output_length
 from prema_gym.workloads.scenario import Scenario
-from prema_gym.workloads.tables import CatalogArrays
+from prema_gym.workloads.tables import NUM_ASKED, CatalogArrays
 from prema_gym.workloads.workload import WorkloadBatch, empty_arrays
 
 WINDOW = 1_000_000
@@ -54,6 +54,7 @@ def arrays(
     return CatalogArrays(
         process=table(kind, window, burst),
         trace_cycles=table(*trace),
+        trace_asked=np.empty((0, NUM_ASKED), np.int64),
         batch_sizes=table(1, 4),
         priorities=table(1, 3, 9),
         network_draws=table(0, 1),

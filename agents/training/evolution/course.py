@@ -14,14 +14,14 @@ from queue import SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym.agents.scorer.compiled import choose
-from prema_gym.agents.scorer.shape import Weights
+from prema_gym.agents.policies.files import chooser
+from prema_gym.agents.policies.weights_file import AnyWeights
 from prema_gym.agents.training.objective import Gains, measure
 from prema_gym.errors import ConfigError
 from prema_gym.evaluation.outcomes import outcomes_of
 from prema_gym.evaluation.playing import play_on
 from prema_gym.evaluation.policy import Decider
-from prema_gym.simulator import Simulator
+from prema_gym.simulator import DEFAULT_ESTIMATE, Simulator
 from prema_gym.workloads.catalog import Catalog, compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
@@ -34,7 +34,7 @@ def stretched(scenario: Scenario, factor: float) -> Scenario:
     return replace(
         scenario,
         window_ms=scenario.window_ms * factor,
-        trace_speed=None if speed is None else speed / factor,
+        trace_speed=None if speed is None or factor == 0.0 else speed / factor,
     )
 
 
@@ -47,12 +47,14 @@ class Leg:
         window: Factor on its arrival window.
         share: Share of the workloads of a round.
         weight: Weight of its gains in a candidate's fitness.
+        estimate: What is shown as isolated times, to candidates and reference alike.
     """
 
     tasks: float = 1.0
     window: float = 1.0
     share: float
     weight: float
+    estimate: str = DEFAULT_ESTIMATE
 
     def scenario(self, scenario: Scenario, quantum_ms: float) -> Scenario:
         """The variant of ``scenario``, with the quantum used in training [ms].
@@ -63,6 +65,8 @@ class Leg:
         variant = replace(
             stretched(scenario, self.window),
             name=f"{scenario.name}×{self.tasks:g}×{self.window:g}",
+            arrival=scenario.arrival if self.window else "uniform",
+            trace=scenario.trace if self.window else None,
             num_tasks=max(2, round(scenario.num_tasks * self.tasks)),
             quantum_ms=quantum_ms,
         )
@@ -87,20 +91,37 @@ COURSE: tuple[Leg, ...] = (
 )
 
 
+BOTH: tuple[Leg, ...] = (
+    # Users have either estimate. What a network gains with Algorithm 1's is harder to come by.
+    Leg(share=0.35, weight=0.35),
+    Leg(share=0.25, weight=0.25, estimate="calibrated"),
+    Leg(window=30.0, share=0.1, weight=0.1),
+    Leg(tasks=2.0, share=0.1, weight=0.1, estimate="calibrated"),
+    Leg(tasks=0.5, share=0.1, weight=0.1),
+    Leg(window=0.0, share=0.1, weight=0.1, estimate="calibrated"),  # all at once
+)
+
+COURSES: dict[str, tuple[Leg, ...]] = {"algorithm1": COURSE, "both": BOTH}
+"""By the name that settings call them."""
+
+
 class Track:
     """One leg, ready to be played: simulators, this round's workloads, the reference's result.
 
     Candidates may be played from several threads at once; each call borrows a simulator.
     """
 
-    def __init__(self, catalog: Catalog, workloads: int, threads: int) -> None:
+    def __init__(
+        self, catalog: Catalog, workloads: int, threads: int, estimate: str = DEFAULT_ESTIMATE
+    ) -> None:
         """Build ``threads`` simulators of ``workloads`` environments each."""
         self.catalog = catalog
         self.workloads = workloads
         # As many slots as tasks: no queue, and no empty rows to scan.
         self._idle: SimpleQueue[Simulator] = SimpleQueue()
         for _ in range(threads):
-            self._idle.put(Simulator(catalog, num_envs=workloads, slots=catalog.scenario.num_tasks))
+            slots = catalog.scenario.num_tasks
+            self._idle.put(Simulator(catalog, num_envs=workloads, slots=slots, estimate=estimate))
         self._batch: WorkloadBatch | None = None
         self.reference: Gains = np.zeros(0)
 
@@ -114,17 +135,18 @@ class Track:
         self.reference, decisions = self._play(play)
         return decisions
 
-    def play(self, weights: Weights) -> tuple[Gains, int]:
+    def play(self, weights: AnyWeights) -> tuple[Gains, int]:
         """Play this round's workloads with a network: the five metrics, and decisions taken."""
 
         def play(simulator: Simulator, batch: WorkloadBatch) -> None:
+            choose = chooser(weights, simulator.num_envs, simulator.slots)
             actions = np.zeros(simulator.num_envs, np.int64)
             simulator.load(batch)
             while True:
                 asking = simulator.asking
                 if not asking.any():
                     return
-                choose(simulator.observation, weights, asking, actions)
+                choose(simulator.observation, asking, actions)
                 simulator.step_range(actions, 0, simulator.num_envs)
 
         return self._play(play)
@@ -153,6 +175,7 @@ def tracks(
             compile_scenario(leg.scenario(scenario, quantum_ms)),
             max(2, round(workloads * leg.share)),
             threads,
+            leg.estimate,
         )
         for leg in legs
     ]

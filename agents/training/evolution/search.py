@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 from prema_gym import baselines
 from prema_gym.agents import seeds
 from prema_gym.agents.policies.old_names import unpickle
-from prema_gym.agents.scorer.shape import ScorerShape, Weights
+from prema_gym.agents.policies.weights_file import AnyWeights
+from prema_gym.agents.scorer.balancer_shape import BalancerShape
+from prema_gym.agents.scorer.shape import ScorerShape
 from prema_gym.agents.training.evolution.config import EvolutionConfig
 from prema_gym.agents.training.evolution.course import COURSE, Leg, tracks
 from prema_gym.agents.training.objective import FIVE, gains, weights_of
@@ -76,7 +78,7 @@ class EvolutionStrategy:
         workloads: int,
         seed: int,
         objective: str = "balanced",
-        initial: Weights | None = None,
+        initial: AnyWeights | None = None,
         legs: Sequence[Leg] = COURSE,
         threads: int = 1,
     ) -> None:
@@ -121,7 +123,7 @@ class EvolutionStrategy:
         )
 
     @property
-    def weights(self) -> Weights:
+    def weights(self) -> AnyWeights:
         """The centre of the search, which is what is kept: single candidates are lucky ones."""
         return self.shape.split(np.asarray(self._search.mean, dtype=np.float64))
 
@@ -203,7 +205,7 @@ class EvolutionStrategy:
         self.generation, self.decisions, self._search = generation, decisions, search
 
 
-def first_guess(shape: ScorerShape, seed: int) -> Weights:
+def first_guess(shape: ScorerShape | BalancerShape, seed: int) -> AnyWeights:
     """Random encoders, unread, beside a line that prefers short, urgent and slowed-down tasks.
 
     The line weighs length (twice, as remaining and as whole time, whose logarithms are halved)
@@ -211,6 +213,7 @@ def first_guess(shape: ScorerShape, seed: int) -> Weights:
     fewer generations than scores of zero, under which the first slot wins every time.
     """
     weights = shape.initial(np.random.default_rng(np.random.SeedSequence((seed, 0x1D))))
-    # remaining, estimate, priority, slowdown, running: the order of features.FEATURES
-    weights.line[:5, 0] = (-1.0, -1.0, 2.0, 2.0, 0.1)
+    # remaining, estimate, priority, slowdown, running: the first of both networks' inputs. The
+    # scorer's line has a column for each mechanism, one here.
+    weights.line.reshape(len(weights.line), -1)[:5, 0] = (-1.0, -1.0, 2.0, 2.0, 0.1)
     return weights

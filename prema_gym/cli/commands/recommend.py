@@ -11,7 +11,14 @@ from prema_gym.cli.commands.evaluate import Threads
 from prema_gym.cli.commands.sweep import SWEPT
 from prema_gym.cli.distributing import BackendOption, Workers, WorkersOption, one_of
 from prema_gym.cli.naming import make_policies
-from prema_gym.cli.options import FormatOption, ScenarioOption, SetOption, read_scenario
+from prema_gym.cli.options import (
+    FormatOption,
+    FromOption,
+    LimitOption,
+    ScenarioOption,
+    SetOption,
+    read_scenario,
+)
 from prema_gym.cli.printing import Format, console, print_result
 from prema_gym.cli.streams import stream_settings
 from prema_gym.cli.sweeping import (
@@ -32,6 +39,8 @@ def recommend(
     relative_to: Annotated[str, typer.Option(help="Compared with this one.")] = "np-fcfs",
     load: LoadOption = "0.1:1.0:0.1",
     set: SetOption = None,
+    start: FromOption = None,
+    limit: LimitOption = None,
     requests: RequestsOption = None,
     runs: RunsOption = 1,
     seed: Annotated[int, typer.Option(help="Run i is drawn from seed + i.")] = 0,
@@ -53,7 +62,13 @@ def recommend(
     settings = stream_settings(
         runs, seed, estimate="algorithm1", slots=slots, options=SchedulerOptions()
     )
-    drawn_from = read_scenario(scenario, set, requests=requests, stream=True)
+    drawn_from = read_scenario(
+        scenario,
+        set,
+        requests=requests,
+        stream=True,
+        replay=(start, limit, None),
+    )
     promised = read_slo(slo)
     loads = read_loads(load)
     who = Workers(workers=one_of(workers, threads), backend=backend)
