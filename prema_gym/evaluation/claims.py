@@ -133,16 +133,9 @@ def reproduce(
     scenario = get_scenario("paper") if scenario is None else scenario
     chosen = claim_names() if only is None else tuple(only)
     check_keys(chosen, claim_names(), "", kind="claim")
+    how = {"workloads": workloads, "seed": seed, "threads": threads}
     bench, other = (
-        Bench(
-            make,
-            one,
-            workloads=workloads,
-            seed=seed,
-            threads=threads,
-            progress=progress,
-            player=player,
-        )
+        Bench(make, one, **how, progress=progress, player=player)  # type: ignore[arg-type]
         for one in (scenario, replace(scenario, hardware=other_preload(scenario.hardware)))
     )
     arguments = f"--workloads {workloads} --seed {seed}"

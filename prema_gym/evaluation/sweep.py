@@ -205,18 +205,10 @@ def sweep(
 
     play([(name, load, values) for name in policies for values in over for load in loads])
     lines = [(name, values) for name in policies for values in over]
-    while True:
-        gaps = [_gap(_line(found.values(), *one)) for one in lines]
-        todo = [
-            (name, round((gap[0] + gap[1]) / 2, 6), values)
-            for (name, values), gap in zip(lines, gaps, strict=True)
-            if gap is not None and gap[1] - gap[0] > TOLERANCE
-        ]
-        if not todo:
-            break
+    while todo := _halves(found.values(), lines):
         play(todo)
     points = [point for one in lines for point in _line(found.values(), *one)]
-    breaking = [_breaking(name, values, _line(points, name, values)) for name, values in lines]
+    breaking = [_breaking(*one, _line(points, *one)) for one in lines]
     return Sweep(scenario=scenario, slo=slo, settings=settings, points=points, breaking=breaking)
 
 
@@ -257,6 +249,19 @@ def _gap(line: Sequence[SweepPoint]) -> tuple[float, float] | None:
             return last, point.load
         last = point.load
     return None
+
+
+def _halves(
+    points: Any,  # noqa: ANN401 - a dictionary's values
+    lines: Sequence[tuple[str, Mapping[str, Any]]],
+) -> list[tuple[str, float, Mapping[str, Any]]]:
+    """The middle of every gap that is wider than the tolerance, for each policy and other keys."""
+    gaps = [(one, _gap(_line(points, *one))) for one in lines]
+    return [
+        (name, round((gap[0] + gap[1]) / 2, 6), values)
+        for (name, values), gap in gaps
+        if gap is not None and gap[1] - gap[0] > TOLERANCE
+    ]
 
 
 def _breaking(policy: str, over: Mapping[str, Any], line: Sequence[SweepPoint]) -> Breaking:
