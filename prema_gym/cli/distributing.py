@@ -125,6 +125,15 @@ class Workers:
         with self.executor() as executor:
             yield SharedPoints(executor, recipe_of)
 
+    @contextmanager
+    def candidates(self) -> Iterator[Executor | None]:
+        """Who plays the candidates of an evolution, for the while; None: what its settings say."""
+        if self.backend == "threads" and self.workers is None:
+            yield None
+            return
+        with self.executor() as executor:
+            yield executor
+
 
 def one_of(workers: int | None, threads: int | None) -> int | None:
     """How many workers: ``--threads`` is the older name of ``--workers``.
