@@ -38,6 +38,8 @@ def add_average(folder: RunFolder, about: Mapping[str, Any]) -> None:
         about: What to note beside the weights.
     """
     rows = folder.rows()
+    if len(rows) < 2:  # the average of one is that one
+        return
     paths = [folder.checkpoint(int(row["timesteps"]), ".npz") for row in rows[-AVERAGED:]]
     stacked = [load_weights(path)[0] for path in paths]
     kind = type(stacked[0])
@@ -78,6 +80,11 @@ def choose_best(
     average = folder.path / "average.npz"
     if average.exists():
         finalists.append((int(folder.rows()[-1]["timesteps"]), average))
+    if len(finalists) == 1:  # there is nothing to choose from
+        source = finalists[0][1]
+        write_atomically(folder.path / "best.npz", lambda beside: shutil.copyfile(source, beside))
+        say(f"{source.stem} is the only checkpoint: kept as best.npz")
+        return
     say(f"final validation of {', '.join(path.stem for _, path in finalists)}")
     best, winner = float("-inf"), None
     for step, path in finalists:

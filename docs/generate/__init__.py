@@ -26,6 +26,7 @@ from docs.generate import (
     module_map,
     policy_lists,
     task_keys,
+    trace_list,
 )
 
 PAGES = Path(__file__).parents[1]
@@ -41,6 +42,7 @@ PARTS: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     PAGES / "bring-your-own.md": format_list.PARTS,
     PAGES / "rewards.md": environment_lists.PARTS,
     PAGES / "scenarios.md": task_keys.PARTS,
+    PAGES / "traffic.md": trace_list.PARTS,
     PAGES / "commands.md": command_list.PARTS,
     PAGES / "distribution.md": {},  # measured too
     PAGES / "fidelity.md": {},  # its part is measured, by a command of its own

@@ -7,7 +7,7 @@ A flat table is Gymnasium's own ``FlattenObservation``. ``observation="features"
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -17,6 +17,11 @@ from numpy.typing import NDArray
 
 from prema_gym.envs.infos import ACTION_MASK
 from prema_gym.errors import ConfigError
+
+if TYPE_CHECKING:
+    _VectorWrapper = VectorWrapper[Any, Any, Any, Any, Any]
+else:  # Gymnasium before 1.4 gives it no parameters
+    _VectorWrapper = VectorWrapper
 
 AnyEnv = gymnasium.Env[Any, Any] | VectorEnv[Any, Any, Any]
 Shown = Callable[[Any, dict[str, Any]], Any]
@@ -108,7 +113,7 @@ class _View(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 # The wrapper of vectors is the same but for the shapes.
-class _VectorView(VectorWrapper[Any, Any, Any, Any, Any]):
+class _VectorView(_VectorWrapper):
     """A vector environment whose observations are shown in another form."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], space: Any, shown: Shown) -> None:  # noqa: ANN401
@@ -117,6 +122,12 @@ class _VectorView(VectorWrapper[Any, Any, Any, Any, Any]):
         self._shown = shown
         self.single_observation_space = space(env.single_observation_space, (actions,))
         self.observation_space = space(env.observation_space, (env.num_envs, actions))
+
+    @property
+    def autoreset_mode(self) -> gymnasium.vector.AutoresetMode:
+        """When who ended starts anew, where libraries look for it; Gymnasium's wrappers hide it."""
+        mode: gymnasium.vector.AutoresetMode = self.metadata["autoreset_mode"]
+        return mode
 
     def reset(self, **arguments: Any) -> tuple[Any, dict[str, Any]]:  # noqa: ANN401
         observations, infos = self.env.reset(**arguments)

@@ -121,7 +121,7 @@ def evaluate_streams(
     Raises:
         ConfigError: A setting or a policy is none.
     """
-    settings = StreamSettings() if settings is None else settings
+    settings = settings_for(scenario, StreamSettings() if settings is None else settings)
     points = [(name, scenario) for name in policies]
     play = play_points if player is None else player
     found = play(points, policies, settings, threads=threads, progress=progress)
@@ -131,6 +131,12 @@ def evaluate_streams(
         policies=dict(zip(policies, found, strict=True)),
         versions=versions(),
     )
+
+
+def settings_for(scenario: Scenario, settings: StreamSettings) -> StreamSettings:
+    """The same settings, but one run where every request is a trace's: others would repeat it."""
+    traces = [one.trace for one in scenario.streams] or [scenario.trace]
+    return settings if None in traces else replace(settings, runs=1)
 
 
 def play_points(

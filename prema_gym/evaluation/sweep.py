@@ -15,7 +15,13 @@ from typing import Any
 
 from prema_gym.evaluation.policy import Decider
 from prema_gym.evaluation.stream_results import StreamResult, StreamRow
-from prema_gym.evaluation.streams import PointPlayer, Progress, StreamSettings, play_points
+from prema_gym.evaluation.streams import (
+    PointPlayer,
+    Progress,
+    StreamSettings,
+    play_points,
+    settings_for,
+)
 from prema_gym.metrics.dependent import Estimate
 from prema_gym.metrics.groups import GROUP_COLUMNS
 from prema_gym.workloads.changes import changed
@@ -104,13 +110,21 @@ class SweepPoint:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> SweepPoint:
-        """Read what :meth:`to_dict` gave, also after JSON, where NaN is None."""
+        """Read what :meth:`to_dict` gave, also after JSON, where NaN and infinity are None."""
 
         def estimate(values: Sequence[float | None]) -> Estimate:
             return Estimate(*(math.nan if value is None else value for value in values))
 
         row = {name: estimate(values) for name, values in data["row"].items()}
-        return cls(**{**data, "taken": estimate(data["taken"]), "row": row})
+        could = data["could_per_s"]  # infinity: a machine that never worked
+        return cls(
+            **{
+                **data,
+                "taken": estimate(data["taken"]),
+                "row": row,
+                "could_per_s": math.inf if could is None else could,
+            }
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +203,7 @@ def sweep(
     Raises:
         ConfigError: A setting or a policy is none.
     """
-    settings = StreamSettings() if settings is None else settings
+    settings = settings_for(scenario, StreamSettings() if settings is None else settings)
     found = {_key(p.policy, p.load, p.over): p for p in known}
 
     def play(wanted: Sequence[tuple[str, float, Mapping[str, Any]]]) -> None:

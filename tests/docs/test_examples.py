@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import runpy
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,34 @@ SMALL: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
     "plot_from_frame.py": (
         ("pandas", "matplotlib"), ("--workloads", "3", "--output", "x.png"), "wrote x.png",
     ),
+    "sb3_masked.py": (
+        ("torch", "sb3_contrib"),
+        ("--timesteps", "512", "--num-envs", "4", "--workloads", "3"), "deterministic",
+    ),
+    "optuna_pruning.py": (
+        ("torch", "sb3_contrib", "optuna"),
+        ("--trials", "2", "--timesteps", "256", "--validations", "1", "--workloads", "2",
+         "--output", "search"),
+        "best score",
+    ),
+    "torchrl_ppo.py": (("torchrl",), ("--timesteps", "512", "--num-envs", "4"), " 512 steps"),
+    "skrl_ppo.py": (("skrl",), ("--timesteps", "512", "--num-envs", "4"), "a weight has moved"),
+    "minari_d3rlpy.py": (
+        ("minari",), ("--episodes", "2", "--steps", "20"), "recorded 2 episodes",
+    ),
+    "rllib_ppo.py": (("ray.rllib",), ("--timesteps", "512", "--num-envs", "4"), "an episode"),
+    "tianshou_dqn.py": (
+        ("tianshou",), ("--timesteps", "512", "--num-envs", "2"), "an episode, loss",
+    ),
+    "morl_pcn.py": (
+        ("morl_baselines",), ("--timesteps", "1200", "--episodes", "2"), "exact front",
+    ),
 }  # fmt: skip
 """What each needs, how it is run small, and what it says then."""
+OF_CLIENTS = {
+    "minari_d3rlpy.py", "morl_pcn.py", "optuna_pruning.py", "rllib_ppo.py", "skrl_ppo.py",
+    "tianshou_dqn.py", "torchrl_ppo.py",
+}  # fmt: skip
 
 
 @pytest.mark.heavy
@@ -34,7 +61,10 @@ def test_an_example_runs(
 ) -> None:
     needs, arguments, said = SMALL[name]
     for package in needs:
-        pytest.importorskip(package)
+        pytest.importorskip(package, reason=f"{name} needs {package}: see docs/rl-libraries.md")
+    if name in OF_CLIENTS:
+        warnings.simplefilter("ignore")  # of libraries about each other
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [name, *arguments])
     runpy.run_path(str(FOLDER / name), run_name="__main__")

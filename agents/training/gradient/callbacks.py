@@ -22,7 +22,8 @@ class Keeper(BaseCallback):
     """Validates and keeps the policy every ``eval_every`` timesteps, and at the end.
 
     The marks are multiples of ``eval_every`` whatever the number of environments: a validation
-    falls on the first step at or after its mark.
+    follows the first update at or after its mark. Between updates weights stay as they are, and
+    there is nothing new to see.
 
     Attributes:
         between: What a resumed run needs, as of the last rollout's start or the end of training.
@@ -44,13 +45,16 @@ class Keeper(BaseCallback):
         self._reporter, self._pack = reporter, pack
         self._unsaved = True
         self._due = 0
-        self._validated_at = -1
+        self._updates_seen = 0
 
     def _on_training_start(self) -> None:
-        every = self._settings.eval_every
-        self._due = (self.num_timesteps // every + 1) * every
+        self._updates_seen = self._updates()
+        self._set_due()
 
     def _on_rollout_start(self) -> None:
+        if self.num_timesteps >= self._due and self._updates() > self._updates_seen:
+            self._set_due()
+            self._validate()
         # Between rollouts nothing is under way: a run resumed from here is the same as one that
         # was never interrupted. A replay memory is too large to be written at every one.
         on_policy = isinstance(self.model, OnPolicyAlgorithm)
@@ -63,21 +67,25 @@ class Keeper(BaseCallback):
 
     def _on_step(self) -> bool:
         self._reporter.at(self.num_timesteps)
-        if self.num_timesteps >= self._due:
-            every = self._settings.eval_every
-            self._due = (self.num_timesteps // every + 1) * every
-            self._validate()
         return not self._run.stopped
 
     def _on_training_end(self) -> None:
-        if self._validated_at != self.num_timesteps:
+        if self._updates() > self._updates_seen or not self._folder.rows():
             self._validate()
         # Stopped in the middle of a rollout, it goes on from that one's start.
         if not (self._run.stopped and isinstance(self.model, OnPolicyAlgorithm)):
             self.between = self._pack()
 
+    def _set_due(self) -> None:
+        every = self._settings.eval_every
+        self._due = (self.num_timesteps // every + 1) * every
+
+    def _updates(self) -> int:
+        """How often the weights have changed, as SB3 counts it."""
+        return int(self.model._n_updates)
+
     def _validate(self) -> None:
-        self._validated_at = self.num_timesteps
+        self._updates_seen = self._updates()
         folder, scorer = self._folder, getattr(self.model.policy, "scorer", None)
         policy = (
             SB3Policy("candidate", self.model.policy, {"mechanisms": TRAINED_MECHANISMS})

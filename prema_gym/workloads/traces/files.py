@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TextIO
 
 from prema_gym.errors import ConfigError, MissingExtraError
+from prema_gym.files import as_given
 
 _BLOCK = 65_536
 _CELLS = 4_000_000  # of a block: fewer lines of very many columns
@@ -65,14 +66,16 @@ def blocks(path: str) -> Iterator[Block]:
         return
     read = {".csv": _csv_blocks, ".jsonl": _json_blocks}.get(ending)
     if read is None:
-        raise ConfigError(f"the name of a trace must end in .csv, .jsonl or .parquet, got {path!r}")
+        raise ConfigError(
+            f"the name of a trace must end in .csv, .jsonl or .parquet, got {as_given(path)!r}"
+        )
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as text:
             yield from read(text)
     except OSError as error:
-        raise ConfigError(f"cannot read {path!r}: {error.strerror}") from error
+        raise ConfigError(f"cannot read {as_given(path)!r}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path!r} is not UTF-8 text") from error
+        raise ConfigError(f"{as_given(path)!r} is not UTF-8 text") from error
 
 
 # --- CSV -------------------------------------------------------------------------------------
@@ -222,9 +225,11 @@ def _parquet_blocks(path: str) -> Iterator[Block]:
             row, shapes = row + batch.num_rows, []
     except OSError as error:
         reason = error.strerror or _first_line(error)
-        raise ConfigError(f"cannot read {path!r}: {reason}") from error
+        raise ConfigError(f"cannot read {as_given(path)!r}: {reason}") from error
     except pyarrow.ArrowException as error:
-        raise ConfigError(f"cannot read {path!r} as Parquet: {_first_line(error)}") from error
+        raise ConfigError(
+            f"cannot read {as_given(path)!r} as Parquet: {_first_line(error)}"
+        ) from error
 
 
 def _first_line(error: Exception) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prema_gym.errors import ConfigError
-from prema_gym.networks import as_given
+from prema_gym.files import as_given
 from prema_gym.workloads.fields import MAX_CYCLES, IntArray
 from prema_gym.workloads.tables import (
     ASKED_ALLOWANCE,
@@ -87,8 +87,8 @@ def replay_of(scenario: Scenario, stream: Stream | None = None) -> Replay:
     start = 0 if of.trace_from is None else of.trace_from
     if start >= len(requests.times):
         raise ConfigError(
-            f"{log.file!r} has {len(requests.times)} requests to replay: none is left from "
-            f"{start} on"
+            f"{as_given(log.file)!r} has {len(requests.times)} requests to replay: none is left "
+            f"from {start} on"
         )
     stretch = slice(start, None if of.trace_limit is None else start + of.trace_limit)
     asked = asked[stretch]
@@ -172,9 +172,9 @@ def _not_here(
 ) -> ConfigError:
     line = "row" if log.file.lower().endswith(".parquet") else "line"
     return ConfigError(
-        f"{log.file!r}, {line} {requests.lines[index]}: {what} {reprlib.repr(given)} is not among "
-        f'those of the scenario: {_shown(list(map(str, known)))}{hint}; unknown = "skip" in '
-        "[trace] leaves such requests out"
+        f"{as_given(log.file)!r}, {line} {requests.lines[index]}: {what} {reprlib.repr(given)} "
+        f"is not among those of the scenario: {_shown(list(map(str, known)))}{hint}; "
+        'unknown = "skip" in [trace] leaves such requests out'
     )
 
 
@@ -192,8 +192,8 @@ def scaled(times: IntArray, scale: Fraction, where: str) -> IntArray:
     over, under = scale.numerator, scale.denominator
     if len(times) and int(times.max()) * scale > MAX_CYCLES:
         raise ConfigError(
-            f"{where!r} takes more than {MAX_CYCLES} cycles as it is played: raise trace_speed, "
-            "shorten the window or cut the trace"
+            f"{as_given(where)!r} takes more than {MAX_CYCLES} cycles as it is played: raise "
+            "trace_speed, shorten the window or cut the trace"
         )
     if over < _SMALL and under < _SMALL:
         whole, rest = np.divmod(times, under)
@@ -229,8 +229,8 @@ def scenario_replay(scenario: Scenario) -> Replay:
     assert scenario.trace is not None
     if len(found.times) < scenario.num_tasks:
         raise ConfigError(
-            f"{scenario.trace.file!r} has {len(found.times)} requests, but num_tasks of scenario "
-            f"{scenario.name!r} is {scenario.num_tasks}"
+            f"{as_given(scenario.trace.file)!r} has {len(found.times)} requests, but num_tasks of "
+            f"scenario {scenario.name!r} is {scenario.num_tasks}"
         )
     return found
 
@@ -255,8 +255,8 @@ def trace_cycles(scenario: Scenario, times: IntArray, window_cycles: int) -> Int
         scale = real_time(scenario, scenario.trace_speed)
     elif times[-1] == 0:
         raise ConfigError(
-            f"{scenario.trace.file!r} has no mean rate to bring to num_tasks per window_ms, since "
-            "all its requests arrive at one instant: give trace_speed in scenario "
+            f"{as_given(scenario.trace.file)!r} has no mean rate to bring to num_tasks per "
+            "window_ms, since all its requests arrive at one instant: give trace_speed in scenario "
             f"{scenario.name!r}"
         )
     else:  # the trace's mean gap becomes the window's share of one task

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from prema_gym.errors import ConfigError
+from prema_gym.files import as_given
 from prema_gym.workloads.fields import IntArray
 from prema_gym.workloads.traces.counted import counts_of, in_minutes, in_windows
 from prema_gym.workloads.traces.files import BadLineError, Block, blocks
@@ -102,12 +103,12 @@ def _read(log: TraceLog, state: tuple[int, ...]) -> Requests:
         given = blocks(log.file)
         first = next(given, None)
         if first is None:
-            raise ConfigError(f"{log.file!r} has no requests")
+            raise ConfigError(f"{as_given(log.file)!r} has no requests")
         known = _format_of(log, first)
         take = {COUNTS: _from_counts, WINDOWS: _from_windows}.get(known.lines, _from_rows)
         found = _sorted(log, known, take(log, known, chain([first], given)))
     except BadLineError as error:
-        raise ConfigError(f"{log.file!r}, {line} {error.line}: {error}") from error
+        raise ConfigError(f"{as_given(log.file)!r}, {line} {error.line}: {error}") from error
     for array in (found.times, found.lines, *found.asked.values()):
         array.flags.writeable = False
     return found
@@ -146,7 +147,7 @@ def _sorted(log: TraceLog, known: TraceFormat, found: _Found) -> Requests:
             of nanoseconds.
     """
     if not len(found.times):
-        raise ConfigError(f"{log.file!r} has no requests")
+        raise ConfigError(f"{as_given(log.file)!r} has no requests")
     back = np.flatnonzero(found.times[1:] < found.times[:-1])
     if len(back) and known.is_sorted and not log.sort:
         raise BadLineError(
@@ -159,7 +160,9 @@ def _sorted(log: TraceLog, known: TraceFormat, found: _Found) -> Requests:
         order = np.argsort(found.times, kind="stable")
     arrival = found.times[order]
     if int(arrival[-1]) - int(arrival[0]) >= 2**63:
-        raise ConfigError(f"{log.file!r} lasts longer than 2⁶³ nanoseconds, some 292 years")
+        raise ConfigError(
+            f"{as_given(log.file)!r} lasts longer than 2⁶³ nanoseconds, some 292 years"
+        )
     read = {column.name for column in known.columns.values()}
     if known.lines == COUNTS:
         read |= set(filter(str.isdecimal, found.columns))
@@ -187,7 +190,7 @@ def _from_rows(log: TraceLog, known: TraceFormat, given: Iterable[Block]) -> _Fo
             parts.append(_asked(known.columns, block, codes))
             lines.append(np.array(block.lines, dtype=np.int64))
     if not parts:
-        raise ConfigError(f"{log.file!r} has no requests")
+        raise ConfigError(f"{as_given(log.file)!r} has no requests")
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     arrival = joined.pop("arrival")
     return _Found(arrival, joined, np.concatenate(lines), list(codes), list(columns))

@@ -289,7 +289,7 @@ def _decoder(
         inputs["t"] = ()
     else:
         stored["t"] = np.array(total, np.int32)
-    outputs = {"y": (1, 1, 32), "nk": None, "nv": None}
+    outputs: dict[str, tuple[int, ...] | None] = {"y": (1, 1, 32), "nk": None, "nv": None}
     if present is not None:
         outputs |= {"nk": (1, 2, present, 8), "nv": (1, 2, present, 8)}
     value = helper.make_tensor_value_info
