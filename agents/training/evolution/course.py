@@ -32,7 +32,7 @@ from prema_gym.workloads.workload import WorkloadBatch
 
 
 def stretched(scenario: Scenario, factor: float) -> Scenario:
-    """The same with ``factor`` times the time between arrivals, whatever sets it; 0: all at once."""
+    """The same with ``factor`` times the time between arrivals; 0: all at once."""
     if factor == 0.0 and not scenario.streams:
         return _at_once(scenario)
     slower = _slower(scenario, factor)
@@ -165,13 +165,21 @@ class Track:
 
     def draw(self, seeds: NDArray[np.int64], reference: Decider) -> int:
         """Draw this round's workloads and play the reference on them; return its decisions."""
+        self.load(seeds)
+        self.reference, decisions = self.play_by(reference)
+        return decisions
+
+    def load(self, seeds: NDArray[np.int64]) -> None:
+        """Draw this round's workloads."""
         self._batch = sample_batch(self.catalog, seeds.tolist())
 
-        def play(simulator: Simulator, batch: WorkloadBatch) -> None:
-            play_on(simulator, reference, batch)
+    def play_by(self, policy: Decider) -> tuple[Gains, int]:
+        """Play this round's workloads under any policy: the five metrics, and decisions taken."""
 
-        self.reference, decisions = self._play(play)
-        return decisions
+        def play(simulator: Simulator, batch: WorkloadBatch) -> None:
+            play_on(simulator, policy, batch)
+
+        return self._play(play)
 
     def play(self, weights: AnyWeights) -> tuple[Gains, int]:
         """Play this round's workloads with a network: the five metrics, and decisions taken."""

@@ -37,6 +37,7 @@ def evolve(run: TrainingRun) -> None:
             initial=initial,
             legs=course_of(scenario, config.course),
             threads=settings.threads,
+            executor=run.executor,
         )
         if run.resumes:
             search.restore(folder.load_state(), folder.state)
