@@ -27,6 +27,8 @@ MOST_REQUESTS = 50_000_000
 """Requests of one file: 400 MB of times. A day of all functions of 2019 is twenty times as much."""
 _MINUTE_NS = 60 * NS_PER_S
 _MOST = 1e9  # requests a second, or of a shape: no more fit 64 bits of nanoseconds
+LAST_MINUTE = 2**63 // _MINUTE_NS - 1
+"""Later ones are beyond 64 bits of nanoseconds."""
 _PATTERNS = ("Gamma", "Weibull", "")
 
 
@@ -81,8 +83,10 @@ def in_windows(rows: Sequence[Sequence[str]], seed: int) -> Counted:
     # The last window is as long as the one before it: the file does not say.
     last = steps[-1:] if len(steps) else np.array([600 * NS_PER_S])
     lengths = np.concatenate([steps, last])
-    counts = np.rint(rates * lengths.astype(np.float64) / NS_PER_S).astype(np.int64)
-    _check_count(int(counts.sum()))
+    with np.errstate(over="ignore"):  # of rates near the largest float: inf, which is too many
+        expected = np.rint(rates * (lengths / NS_PER_S))
+    _check_count(expected.sum())  # before they are whole numbers: a rate may be beyond 64 bits
+    counts = expected.astype(np.int64)
     rng = np.random.default_rng(seed)
     found = [np.empty(0, np.int64)]
     for index, count in enumerate(counts.tolist()):
@@ -104,9 +108,11 @@ def in_windows(rows: Sequence[Sequence[str]], seed: int) -> Counted:
     return Counted(np.concatenate(found), np.repeat(np.arange(len(rows)), counts))
 
 
-def _check_count(total: int) -> None:
+def _check_count(total: float) -> None:
     if total > MOST_REQUESTS:
-        raise BadValueError(0, f"counts {total} requests, at most {MOST_REQUESTS}: cut the file")
+        raise BadValueError(
+            0, f"counts {total:.0f} requests, at most {MOST_REQUESTS}: cut the file"
+        )
 
 
 def _numbers(texts: Sequence[str], what: str) -> npt.NDArray[np.float64]:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from prema_gym.errors import ConfigError
 from prema_gym.files import as_given
 from prema_gym.workloads.fields import IntArray
-from prema_gym.workloads.traces.counted import counts_of, in_minutes, in_windows
+from prema_gym.workloads.traces.counted import LAST_MINUTE, counts_of, in_minutes, in_windows
 from prema_gym.workloads.traces.files import BadLineError, Block, blocks
 from prema_gym.workloads.traces.formats import (
     COUNTS,
@@ -270,12 +270,23 @@ def _from_counts(log: TraceLog, known: TraceFormat, given: Iterable[Block]) -> _
         functions += block.texts("HashFunction", False)
         lines += block.lines
     if not lines:
-        raise ConfigError(f"{log.file!r} has no requests")
-    number = np.array([name for name in names if is_minute(name)], dtype=np.int64)
+        raise ConfigError(f"{as_given(log.file)!r} has no requests")
+    numbers = _minutes(log, minutes)
     with _at_lines(lines):
-        found = in_minutes(number, np.concatenate(counts), log.seed)
+        found = in_minutes(numbers, np.concatenate(counts), log.seed)
     asked = {"network": found.places} if "network" in known.columns else {}
     return _Found(found.times, asked, np.array(lines)[found.places], functions, names)
+
+
+def _minutes(log: TraceLog, names: list[str]) -> IntArray:
+    """The numbers of minutes, each there once."""
+    try:
+        numbers = whole_numbers(names, 0, LAST_MINUTE)
+    except BadValueError as error:
+        raise ConfigError(f"{as_given(log.file)!r}: the minute {error}") from error
+    if len(np.unique(numbers)) < len(numbers):
+        raise ConfigError(f"{as_given(log.file)!r} has two columns of the same minute")
+    return numbers
 
 
 def _from_windows(log: TraceLog, known: TraceFormat, given: Iterable[Block]) -> _Found:
