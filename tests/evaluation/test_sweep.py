@@ -70,7 +70,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
             found(index, results[-1])
         return results
 
-    monkeypatch.setattr(module, "play_points", play)
+    monkeypatch.setitem(module.sweep.__kwdefaults__, "player", play)
     return asked
 
 
