@@ -17,6 +17,7 @@ from pathlib import Path
 
 from docs.generate import (
     algorithm_list,
+    client_list,
     command_list,
     environment_lists,
     format_list,
@@ -39,6 +40,7 @@ PARTS: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     PAGES / "rewards.md": environment_lists.PARTS,
     PAGES / "scenarios.md": task_keys.PARTS,
     PAGES / "commands.md": command_list.PARTS,
+    PAGES / "rl-libraries.md": client_list.PARTS,
     PAGES / "fidelity.md": {},  # its part is measured, by a command of its own
     ENVIRONMENT: environment_lists.DOCSTRING_PARTS,
 }
