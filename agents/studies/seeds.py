@@ -24,8 +24,8 @@ def runs_table(folders: Sequence[Path]) -> list[dict[str, object]]:
         folders: Of training runs.
 
     Returns:
-        A record an algorithm and scenario: its runs and seeds, decisions and hours of the longest run, and of
-        each ratio its ``_mean``, ``_min`` and ``_max`` over the runs' best validations.
+        A record an algorithm and scenario: its runs and seeds, decisions and hours of the longest
+        run, and of each ratio its ``_mean``, ``_min`` and ``_max`` over the runs' best validations.
 
     Raises:
         ConfigError: A folder holds no run or no validation, or is given twice.
