@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from prema_gym.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from prema_gym.agents.policies.learned import LearnedPolicy
+    from prema_gym.agents.policies.files import OurPolicy
     from prema_gym.agents.policies.sb3_model import SB3Policy
     from prema_gym.agents.training.run import TrainingProgress, resume, train
     from prema_gym.agents.training.settings import TrainSettings
@@ -52,11 +52,12 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in PRETRAINED.glob("*.npz")))
 
 
-def load(name_or_path: str | os.PathLike[str]) -> LearnedPolicy | SB3Policy:
+def load(name_or_path: str | os.PathLike[str]) -> OurPolicy | SB3Policy:
     """Load a trained scheduler.
 
     Args:
-        name_or_path: A shipped policy's name, a run folder, an ``.npz`` of ours, or a ``.zip``
+        name_or_path: A shipped policy's name, where its network knows preferences with them
+            (``learned:fairness=2,tail=0.5``), a run folder, an ``.npz`` of ours, or a ``.zip``
             saved by Stable-Baselines3 (which may run code when loaded: only from those you trust).
 
     Returns:
@@ -67,7 +68,7 @@ def load(name_or_path: str | os.PathLike[str]) -> LearnedPolicy | SB3Policy:
         ConfigError: The file is damaged or was made for another table, or this is no path.
         MissingExtraError: A Stable-Baselines3 file, and that package is not installed.
     """
-    from prema_gym.agents.policies.learned import LearnedPolicy
+    from prema_gym.agents.policies.files import policy_from_file
     from prema_gym.errors import ConfigError, MissingExtraError, UnknownNameError
 
     if not isinstance(name_or_path, str | os.PathLike) or name_or_path == "":
@@ -77,8 +78,9 @@ def load(name_or_path: str | os.PathLike[str]) -> LearnedPolicy | SB3Policy:
         )
     given = os.fspath(name_or_path)
     shipped = names()
-    if given in shipped:
-        return LearnedPolicy.from_file(PRETRAINED / f"{given}.npz", given)
+    base, _, preferred = given.partition(":")
+    if base in shipped:
+        return _shipped(base, preferred)
     path = Path(given)
     if path.is_dir():
         from prema_gym.agents.training.run_folder import find_policy
@@ -89,7 +91,7 @@ def load(name_or_path: str | os.PathLike[str]) -> LearnedPolicy | SB3Policy:
     else:
         name = path.stem
     if path.suffix == ".npz":
-        return LearnedPolicy.from_file(path, name)
+        return policy_from_file(path, name)
     if path.suffix != ".zip":
         raise ConfigError(f"{path} is neither an .npz of ours nor a .zip of Stable-Baselines3")
     try:
@@ -97,3 +99,17 @@ def load(name_or_path: str | os.PathLike[str]) -> LearnedPolicy | SB3Policy:
     except ModuleNotFoundError as error:
         raise MissingExtraError(f"loading {path}", error.name or "torch", "train") from None
     return load_zip(path, name)
+
+
+def _shipped(name: str, preferred: str) -> OurPolicy:
+    """A shipped policy by its plain name, with the preferences given: ``key=value,key=value``."""
+    from prema_gym.agents.policies.balancer_policy import Preference
+    from prema_gym.agents.policies.files import policy_from_file
+    from prema_gym.baselines.parameters import name_with, read_parameters
+
+    path = PRETRAINED / f"{name}.npz"
+    plain = policy_from_file(path, name)
+    changed = read_parameters(preferred, {}, plain.parameters, f"policy {name!r}")
+    if not changed:
+        return plain
+    return policy_from_file(path, name_with(name, changed), Preference(**changed))

@@ -13,12 +13,12 @@ if __name__ == "baselines":  # found as a folder of the working directory
     raise ImportError("write `from prema_gym import baselines`: this folder is part of prema_gym")
 
 from prema_gym.baselines.ordering import Ordering
+from prema_gym.baselines.parameters import as_text
 from prema_gym.baselines.policy import Policy
 from prema_gym.baselines.registry import (
     LEFT_OUT,
     PREMA,
     PolicyInfo,
-    as_text,
     describe,
     make,
     meant_by,

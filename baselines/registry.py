@@ -8,7 +8,7 @@ own bears its plain name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from prema_gym.baselines.lottery import Lottery
 from prema_gym.baselines.moca import Moca
 from prema_gym.baselines.multilevel import MultiLevelFeedback
 from prema_gym.baselines.ordering import Ordering
+from prema_gym.baselines.parameters import name_with, read_parameters
 from prema_gym.baselines.planaria import Planaria
 from prema_gym.baselines.policy import Policy
 from prema_gym.baselines.preemption import Dynamic, Kill, NonPreemptive, Static
@@ -167,23 +168,8 @@ def make(name: str, *, mechanisms: Sequence[str] | None = None, **parameters: ob
         raise UnknownNameError("policy", base, POLICIES, note=note, meant=meant_by(base))
     policy_class, ordering_class = POLICIES[base]
     where = f"policy {base!r}"
-    given = dict(parameters)
-    for key, written in _split(text, where):
-        if key in given:
-            raise ConfigError(f"parameter {key!r} of {where} is given twice")
-        given[key] = written
-    defaults = _defaults(ordering_class)
-    for key, value in given.items():
-        if not defaults:
-            raise ConfigError(f"{where} takes no parameters, given {key!r}")
-        if key not in defaults:
-            raise UnknownNameError("parameter", key, defaults, where)
-        given[key] = _convert(value, defaults[key], f"parameter {key!r} of {where}")
-    changed = {key: given[key] for key in defaults if key in given and given[key] != defaults[key]}
-    full_name = base
-    if changed:
-        full_name += ":" + ",".join(f"{key}={as_text(value)}" for key, value in changed.items())
-    return policy_class(full_name, ordering_class(**changed), mechanisms)
+    changed = read_parameters(text, parameters, _defaults(ordering_class), where)
+    return policy_class(name_with(base, changed), ordering_class(**changed), mechanisms)
 
 
 def _defaults(ordering_class: type[Ordering]) -> dict[str, object]:
@@ -193,44 +179,3 @@ def _defaults(ordering_class: type[Ordering]) -> dict[str, object]:
         assert field.default is not MISSING, f"{ordering_class.__name__}.{field.name}: no default"
         defaults[field.name] = field.default
     return defaults
-
-
-def _split(text: str, where: str) -> list[tuple[str, str]]:
-    """``a=1,b=2`` as pairs of text."""
-    pairs = []
-    for item in text.split(",") if text else []:
-        key, equals, value = (part.strip() for part in item.partition("="))
-        if not (key and equals and value):
-            raise ConfigError(f"parameters of {where} read key=value,key=value, got {item!r}")
-        pairs.append((key, value))
-    return pairs
-
-
-def _convert(value: object, default: object, what: str) -> object:
-    """``value`` as the type of ``default``."""
-    kind, read = _READERS[type(default)]
-    # A Python value takes the same way as text, so both are held to the same rules.
-    try:
-        return read(value if isinstance(value, str) else as_text(value))
-    except (KeyError, ValueError):
-        raise ConfigError(f"{what} must be {kind}, got {value!r}") from None
-
-
-def as_text(value: object) -> str:
-    """A value as a name carries it: ``make(policy.name)`` makes the same policy again."""
-    if isinstance(value, tuple | list):
-        return "/".join(map(as_text, value))
-    if isinstance(value, bool):
-        return str(value).lower()
-    # repr keeps every digit; the plain float sheds NumPy's own notation.
-    return repr(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)
-
-
-# By the type of a parameter's default: what its text must be, and how it is read.
-_READERS: dict[type, tuple[str, Callable[[str], object]]] = {
-    bool: ("true or false", lambda text: {"true": True, "false": False}[text.lower()]),
-    int: ("an integer", int),
-    float: ("a number", float),
-    str: ("text", str),
-    tuple: ("numbers separated by /", lambda text: tuple(map(float, text.split("/")))),
-}

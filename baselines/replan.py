@@ -20,6 +20,20 @@ from prema_gym.baselines.ordering import Ordering
 from prema_gym.baselines.plans import Job, Space, new_space, plan
 from prema_gym.baselines.policy import State
 from prema_gym.baselines.preemption import Static
+from prema_gym.baselines.remembered import (
+    AGE,
+    ESTIMATE,
+    HIGH,
+    HIGHEST,
+    KEPT_OF_SLOT,
+    KEPT_OF_TABLE,
+    LEFT,
+    LOW,
+    PRIORITY,
+    SEEN,
+    forget,
+    notice,
+)
 from prema_gym.baselines.table import Table
 from prema_gym.checks import declared, number, truth
 from prema_gym.compiled.jit import kernel
@@ -27,17 +41,9 @@ from prema_gym.errors import ConfigError
 
 HELD_MS = 0.5
 """Work that is kept of a task that is held back: two of the paper's quanta."""
-OVERRUN = 0.03
-"""Share of its estimate that a task is believed to need at least while it is not done."""
-MOST_SEEN = 16.0
-"""Tasks that fairness and ANTT are about at most: in a long stream the far past would be all."""
-
-# Columns of the memory of a slot.
-_AGE, _ESTIMATE, _PRIORITY, _LEFT, _PLACE, _HELD_UNTIL = range(6)
-_SLOT_FIELDS = 6
-# Columns of the memory of a table: progress of those done, tasks seen, highest priority seen.
-_LOW, _HIGH, _SEEN, _HIGHEST = range(4)
-_TABLE_FIELDS = 4
+# The planner's own columns of a slot's memory, after those of ``remembered.py``.
+_PLACE, _HELD_UNTIL = KEPT_OF_SLOT, KEPT_OF_SLOT + 1
+_SLOT_FIELDS = KEPT_OF_SLOT + 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +78,7 @@ class Replan(Ordering):
         """Slots of the tasks to run, int64 (envs,), and the memory for the next call."""
         tables = table.observation
         envs, slots = tables.shape[:2]
-        shapes = ((envs, slots, _SLOT_FIELDS), (envs, _TABLE_FIELDS))
+        shapes = ((envs, slots, _SLOT_FIELDS), (envs, KEPT_OF_TABLE))
         if state is None:
             of_slots, of_tables = (np.zeros(shape) for shape in shapes)
             fresh = np.ones(envs, np.bool_)
@@ -135,10 +141,8 @@ def replan_all(
     for b in range(tables.shape[0]):
         slots = _present(tables[b])
         if fresh[b]:
-            of_slots[b] = 0.0
-            of_tables[b, _LOW], of_tables[b, _HIGH] = np.inf, 0.0
-            of_tables[b, _SEEN], of_tables[b, _HIGHEST] = 0.0, 0.0
-        changed = _notice(tables[b], of_slots[b], of_tables[b])
+            forget(of_slots[b], of_tables[b])
+        changed, _ = notice(tables[b], of_slots[b], of_tables[b])
         if len(slots) == 0:
             continue
         if changed:
@@ -151,51 +155,6 @@ def _present(table: NDArray[np.float32]) -> NDArray[np.int64]:
     """Slots that hold a task, by arrival."""
     slots = np.flatnonzero(table[:, col.PRESENT] > 0)
     return slots[np.argsort(table[slots, col.ORDER])]
-
-
-@kernel
-def _notice(
-    table: NDArray[np.float32], of_slots: NDArray[np.float64], of_table: NDArray[np.float64]
-) -> bool:
-    """See who has come and who has gone since the last call; say whether anybody did."""
-    elapsed = np.inf  # since then: what a task that stayed has grown older
-    for slot in range(table.shape[0]):
-        if _stayed(table[slot], of_slots[slot]):
-            elapsed = min(elapsed, table[slot, col.AGE_MS] - of_slots[slot, _AGE])
-    changed = False
-    for slot in range(table.shape[0]):
-        row, known = table[slot], of_slots[slot]
-        stayed = _stayed(row, known)
-        if known[_ESTIMATE] > 0.0 and not stayed:
-            turnaround = known[_AGE] + min(known[_LEFT], elapsed)
-            progress = known[_ESTIMATE] / known[_PRIORITY] / max(turnaround, 1e-6)
-            of_table[_LOW] = min(of_table[_LOW], progress)
-            of_table[_HIGH] = max(of_table[_HIGH], progress)
-            known[_ESTIMATE] = 0.0
-            changed = True
-        if row[col.PRESENT] == 0.0:
-            continue
-        if not stayed:
-            of_table[_SEEN] = min(of_table[_SEEN] + 1.0, MOST_SEEN)
-            of_table[_HIGHEST] = max(of_table[_HIGHEST], row[col.PRIORITY])
-            changed = True
-        known[_AGE] = row[col.AGE_MS]
-        known[_ESTIMATE] = max(row[col.ESTIMATED_MS], 1e-6)
-        known[_PRIORITY] = max(row[col.PRIORITY], 1e-6)
-        known[_LEFT] = max(row[col.REMAINING_MS], OVERRUN * known[_ESTIMATE])
-    return changed
-
-
-@kernel
-def _stayed(row: NDArray[np.float32], known: NDArray[np.float64]) -> bool:
-    """Whether a slot holds the task that it held before."""
-    return bool(
-        row[col.PRESENT] > 0.0
-        and known[_ESTIMATE] > 0.0
-        and row[col.AGE_MS] >= known[_AGE]
-        and max(row[col.ESTIMATED_MS], 1e-6) == known[_ESTIMATE]
-        and max(row[col.PRIORITY], 1e-6) == known[_PRIORITY]
-    )
 
 
 @kernel
@@ -215,16 +174,16 @@ def _plan_anew(
     leave_ms = 0.0
     for k in range(num_tasks):
         known, row = of_slots[slots[k]], table[slots[k]]
-        job.age[k] = known[_AGE]
-        job.left[k] = known[_LEFT] + row[col.RESTORE_MS]
-        job.scale[k] = known[_ESTIMATE] / known[_PRIORITY]
-        weight = 1.0 + tail if known[_PRIORITY] >= of_table[_HIGHEST] else 1.0
-        job.rate[k] = weight / known[_ESTIMATE]
+        job.age[k] = known[AGE]
+        job.left[k] = known[LEFT] + row[col.RESTORE_MS]
+        job.scale[k] = known[ESTIMATE] / known[PRIORITY]
+        weight = 1.0 + tail if known[PRIORITY] >= of_table[HIGHEST] else 1.0
+        job.rate[k] = weight / known[ESTIMATE]
         if row[col.RUNNING] > 0.0:
             runner = k
             leave_ms = float(row[col.PREEMPT_MS])
     order = np.arange(num_tasks)
-    past = np.array([of_table[_LOW], of_table[_HIGH], of_table[_SEEN]])
+    past = np.array([of_table[LOW], of_table[HIGH], of_table[SEEN]])
     cap = plan(job, runner, leave_ms, past, fairness, holding, space, order)
     for place in range(num_tasks):
         known = of_slots[slots[order[place]]]
@@ -243,7 +202,7 @@ def _first(
         if best < 0 or known[_PLACE] < of_slots[best, _PLACE]:
             best = slot
         left = table[slot, col.REMAINING_MS]
-        held = left <= HELD_MS and known[_AGE] + left < known[_HELD_UNTIL]
+        held = left <= HELD_MS and known[AGE] + left < known[_HELD_UNTIL]
         if not held and (best_free < 0 or known[_PLACE] < of_slots[best_free, _PLACE]):
             best_free = slot
     return int(best if best_free < 0 else best_free)

@@ -375,6 +375,8 @@ def plain(record: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
 def _plain_value(value: object) -> object:
     if is_dataclass(value):
         return plain(value)
+    if isinstance(value, Mapping):
+        return {name: _plain_value(item) for name, item in value.items()}
     return [_plain_value(item) for item in value] if isinstance(value, tuple) else value
 
 

@@ -18,6 +18,21 @@ from typing import Any
 
 from prema_gym.errors import ConfigError
 
+_GIVEN: dict[str, str] = {}  # what was named first, by its whole name
+
+
+def remember(name: str, given: str) -> str:
+    """``name``, the same from every folder, of something that was ``given`` in shorter words."""
+    # The same words in another folder are something else, which then goes by its whole name.
+    if name != given and given not in _GIVEN.values():
+        _GIVEN.setdefault(name, given)
+    return name
+
+
+def as_given(name: str) -> str:
+    """What people are shown: a file by the words that first named it, not its whole path."""
+    return _GIVEN.get(name, name)
+
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Have ``write`` fill a file beside ``path``, then rename it into place.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from prema_gym import files
 from prema_gym.networks import registry
 from prema_gym.workloads import catalog
 
@@ -23,6 +24,6 @@ def own_networks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patch:
         patch.setattr(registry, "_NETWORKS", dict(registry._NETWORKS))
         patch.setattr(registry, "_NOTES", dict(registry._NOTES))
-        patch.setattr(registry, "_GIVEN", dict(registry._GIVEN))
+        patch.setattr(files, "_GIVEN", dict(files._GIVEN))
         yield
     catalog._compiled.cache_clear()

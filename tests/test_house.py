@@ -21,6 +21,7 @@ LEAVES = {
     "__init__.py": "registers the environments",
     "checks.py": "what a value may be, for every room",
     "errors.py": "what can go wrong, in every room",
+    "__main__.py": "`python -m prema_gym` is `prema-gym`",
     "files.py": "how files are read and written, in every room",
     "lazy.py": "how a room offers names without loading what is behind them",
     "moved.py": "where the classes are that pickles of an older version name",
@@ -142,7 +143,8 @@ def _methods_called(node: ast.AST) -> set[str]:
 
 def hidden_mains(sources: Sources) -> list[str]:
     """Modules that are commands of their own: a command is a file of ``cli/commands``."""
-    return [path for path, text in sources.items() if '__name__ == "__main__"' in text]
+    main = '__name__ == "__main__"'
+    return [p for p, text in sources.items() if main in text and not p.endswith("__main__.py")]
 
 
 def places_put_before_errors(sources: Sources) -> list[str]:

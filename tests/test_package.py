@@ -29,13 +29,23 @@ def python(code: str, **environment: str) -> str:
 
 
 def test_import_loads_nothing_heavy() -> None:
-    heavy = ("torch", "numba", "scipy", "matplotlib", "stable_baselines3", "onnx", "rich", "typer")
+    heavy = (
+        "torch",
+        "numba",
+        "scipy",
+        "matplotlib",
+        "stable_baselines3",
+        "onnx",
+        "rich",
+        "typer",
+        "ray",
+    )
     code = f"import sys, prema_gym; print([m for m in {heavy!r} if m in sys.modules])"
     assert python(code).strip() == "[]"
 
 
 def test_the_help_of_the_command_line_imports_nothing_heavy() -> None:
-    heavy = ("torch", "numba", "scipy", "matplotlib", "stable_baselines3", "onnx")
+    heavy = ("torch", "numba", "scipy", "matplotlib", "stable_baselines3", "onnx", "ray")
     code = (
         "import sys\nfrom prema_gym.cli import main\n"
         "try: main(['--help'])\nexcept SystemExit: pass\n"
@@ -47,13 +57,31 @@ def test_the_help_of_the_command_line_imports_nothing_heavy() -> None:
 
 
 def test_evaluation_needs_no_optional_package() -> None:
-    blocked = "torch", "matplotlib", "stable_baselines3", "sb3_contrib", "onnx", "tensorboard"
+    blocked = (
+        "torch",
+        "matplotlib",
+        "stable_baselines3",
+        "sb3_contrib",
+        "onnx",
+        "tensorboard",
+        "ray",
+    )
     code = (
         f"import sys\nfor name in {blocked!r}: sys.modules[name] = None\n"
         "from prema_gym.cli import main\n"
         "main(['evaluate', '--policies', 'np-fcfs,dynamic-prema', '--workloads', '2'])"
     )
     assert "dynamic-prema" in python(code)
+
+
+def little_package(folder: Path) -> Path:
+    """A package of our name in which functions are compiled as in ours."""
+    package = folder / "prema_gym"
+    (package / "compiled").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    for name in ("__init__", "jit", "cache", "sources"):
+        shutil.copy(ROOT / f"prema_gym/compiled/{name}.py", package / f"compiled/{name}.py")
+    return package
 
 
 CONSTANT_TWICE = """
@@ -69,12 +97,7 @@ print(answer(1))
 @pytest.mark.heavy
 def test_cache_is_never_stale(tmp_path: Path) -> None:
     """A helper and a constant in *other* files change: the caller gives the new result."""
-    package = tmp_path / "prema_gym"
-    package.mkdir()
-    (package / "compiled").mkdir()
-    for name in ("compiled/__init__.py", "compiled/jit.py"):
-        shutil.copy(ROOT / "prema_gym" / name, package / name)
-    (package / "__init__.py").write_text("")
+    package, kernels = little_package(tmp_path), tmp_path / "kernels"
     (package / "constant.py").write_text("FACTOR = 2\n")
     helper = (
         "from prema_gym.compiled.jit import kernel\n@kernel\ndef helper(x):\n    return x + {}\n"
@@ -86,22 +109,18 @@ def test_cache_is_never_stale(tmp_path: Path) -> None:
         "@kernel\ndef answer(x):\n    return helper(x) * FACTOR\n"
     )
     code = CONSTANT_TWICE.format(folder=str(tmp_path))
-    assert python(code, PWD=str(tmp_path)).strip() == "22"
+    assert python(code, PWD=str(tmp_path), NUMBA_CACHE_DIR=str(kernels)).strip() == "22"
     (package / "helper.py").write_text(helper.format(20))
-    assert python(code, PWD=str(tmp_path)).strip() == "42"
+    assert python(code, PWD=str(tmp_path), NUMBA_CACHE_DIR=str(kernels)).strip() == "42"
     (package / "constant.py").write_text("FACTOR = 3\n")
-    assert python(code, PWD=str(tmp_path)).strip() == "63"
-    assert list(package.rglob("*.nbi")), "the kernels were cached at all"
+    assert python(code, PWD=str(tmp_path), NUMBA_CACHE_DIR=str(kernels)).strip() == "63"
+    assert list(kernels.rglob("*.nbi")), "the kernels were cached at all"
 
 
 @pytest.mark.heavy
 def test_a_cache_of_a_version_whose_classes_lay_elsewhere_is_none(tmp_path: Path) -> None:
     """Numba reads the types of its index before it looks whether they are of this source."""
-    package = tmp_path / "prema_gym"
-    (package / "compiled").mkdir(parents=True)
-    (package / "__init__.py").touch()
-    for name in ("compiled/__init__.py", "compiled/jit.py"):
-        shutil.copy(ROOT / "prema_gym" / name, package / name)
+    package, kernels = little_package(tmp_path), tmp_path / "kernels"
     pair = "from typing import NamedTuple\nclass Pair(NamedTuple):\n    a: int\n    b: int\n"
     kernel = (
         "from prema_gym.compiled.jit import kernel\nfrom prema_gym.{} import Pair\n"
@@ -115,19 +134,14 @@ def test_a_cache_of_a_version_whose_classes_lay_elsewhere_is_none(tmp_path: Path
         for file in ("first.py", "second.py"):
             (package / file).write_text(pair if file == f"{home}.py" else "")
         (package / "caller.py").write_text(kernel.format(home))
-        assert python(code, PWD=str(tmp_path)).strip() == "7"
-        assert list(package.rglob("*.nbi")), "the kernel was cached at all"
+        assert python(code, PWD=str(tmp_path), NUMBA_CACHE_DIR=str(kernels)).strip() == "7"
+        assert list(kernels.rglob("*.nbi")), "the kernel was cached at all"
 
 
 @pytest.mark.heavy
 def test_machine_code_of_another_source_is_never_at_hand(tmp_path: Path) -> None:
     """Numba writes its index before the code: no two codes may share a file's name."""
-    package = tmp_path / "prema_gym"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    (package / "compiled").mkdir()
-    for name in ("compiled/__init__.py", "compiled/jit.py"):
-        shutil.copy(ROOT / "prema_gym" / name, package / name)
+    package, kernels = little_package(tmp_path), tmp_path / "kernels"
     kernel = (
         "from prema_gym.compiled.jit import kernel\n@kernel\ndef twice(x):\n    return {} * x\n"
         "def file():\n    return twice._cache._cache_file\n"
@@ -138,21 +152,29 @@ def test_machine_code_of_another_source_is_never_at_hand(tmp_path: Path) -> None
         "print(CALL, file()._data_name(1) != file()._data_name(1), *file()._load_index().values())"
     )
 
+    def run(call: str) -> list[str]:
+        words = python(code.replace("CALL", call), PWD=str(tmp_path), NUMBA_CACHE_DIR=str(kernels))
+        return words.split()
+
     def files() -> set[str]:
-        return {path.name for path in package.rglob("*.nbc")}
+        return {path.name for path in kernels.rglob("*.nbc")}
 
     (package / "kernel.py").write_text(kernel.format("(1 + 1)"))
-    answer, differ, name = python(code.replace("CALL", "twice(3)")).split()
+    answer, differ, name = run("twice(3)")
     assert (answer, differ, files()) == ("6", "True", {name})
     # A second signature, as another process may compile at the same time: a file of its own.
-    *_, one, two = python(code.replace("CALL", "twice(0.5)")).split()
+    *_, one, two = run("twice(0.5)")
     assert files() == {one, two}
     assert name in (one, two)
-    # Another source keeps nothing of the old one.
+    # Another source sees nothing of the old one, and the old one finds its own again.
     (package / "kernel.py").write_text(kernel.format("(2 + 1)"))
-    answer, _, new = python(code.replace("CALL", "twice(3)")).split()
-    assert (answer, files()) == ("9", {new})
+    answer, _, new = run("twice(3)")
+    assert answer == "9"
     assert new not in (one, two)
+    (package / "kernel.py").write_text(kernel.format("(1 + 1)"))
+    answer, _, *found = run("twice(3)")
+    assert (answer, set(found)) == ("6", {one, two})
+    assert files() == {one, two, new}
 
 
 def test_read_only_install_without_home_still_runs(tmp_path: Path) -> None:
@@ -161,13 +183,11 @@ def test_read_only_install_without_home_still_runs(tmp_path: Path) -> None:
         "import warnings\n"
         "with warnings.catch_warnings(record=True) as caught:\n"
         "    warnings.simplefilter('always')\n"
-        "    from numba.core import caching\n"
-        "    caching.CacheImpl._locator_classes = []\n"
         "    from prema_gym.compiled.jit import kernel\n"
         "    import prema_gym.hardware.profile, prema_gym.simulator.engine\n"
         "print(len([w for w in caught if 'cached' in str(w.message)]))\n"
     )
-    assert python(code).strip() == "1"
+    assert python(code, NUMBA_CACHE_DIR="/dev/null/none").strip() == "1"
 
 
 @pytest.mark.heavy
@@ -183,3 +203,11 @@ def test_second_process_compiles_nothing() -> None:
     )
     python(code)
     assert python(code).splitlines()[-1] == "[0, 0] [True, True]"
+
+
+def test_the_package_is_the_command() -> None:
+    """``python -m prema_gym`` is for where the command is not on the path."""
+    done = subprocess.run(
+        [sys.executable, "-m", "prema_gym", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("prema-gym ")

@@ -6,14 +6,12 @@ It sees the observation table and nothing else, needs no torch, and runs on any 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.agents import seeds
-from prema_gym.agents.policies.weights_file import load_weights
 from prema_gym.agents.scorer.compiled import choose, score
 from prema_gym.agents.scorer.shape import Weights, shape_of
 from prema_gym.errors import ConfigError
@@ -23,8 +21,8 @@ TRAINED_MECHANISMS = ("checkpoint",)
 """How policies trained here preempt."""
 
 
-class LearnedPolicy:
-    """The scorer network as a policy.
+class TrainedPolicy:
+    """What every trained policy says of itself.
 
     Attributes:
         name: What reports call it.
@@ -32,7 +30,7 @@ class LearnedPolicy:
         rule: What it does, in one sentence.
         source: How it came to be.
         about: What its file says of it: steps, seed, digest, …
-        parameters: Value of each parameter by name: none, all is in the weights.
+        parameters: Value of each parameter by name.
         concurrent: It may be called from several threads at once.
         test_seeds: Seeds of workloads that no policy was trained or selected on.
     """
@@ -40,41 +38,45 @@ class LearnedPolicy:
     test_seeds = seeds.TEST
     concurrent = True
 
-    def __init__(self, name: str, weights: Weights, about: Mapping[str, Any]) -> None:
-        """Take a network.
-
-        Args:
-            name: See the class.
-            weights: The network.
-            about: Plain data with ``mechanisms``, as from ``weights_file.load_weights``.
-
-        Raises:
-            ConfigError: The arrays do not fit together.
-        """
+    def __init__(self, name: str, about: Mapping[str, Any], rule: str) -> None:
+        """Take what its file says of it, and its rule."""
         self.name = name
-        self.weights = weights
-        self.shape = shape_of(weights)
         self.about = dict(about)
         self.mechanisms: tuple[str, ...] = tuple(about["mechanisms"])
-        self.rule = (
-            "Run the task that a small neural network scores highest; ask it again at every "
-            f"wake-up ({self.shape.size} weights, shared by all tasks)."
-        )
+        self.rule = rule
         self.source = str(about.get("source", "trained by prema-gym train"))
         self.parameters: dict[str, object] = {}
 
     def __repr__(self) -> str:
         return f"<policy {self.name} ({', '.join(self.mechanisms)})>"
 
-    @classmethod
-    def from_file(cls, path: Path, name: str | None = None) -> LearnedPolicy:
-        """Load a policy from an ``.npz``.
+
+class LearnedPolicy(TrainedPolicy):
+    """The scorer network as a policy: it remembers nothing and takes no parameters.
+
+    Attributes:
+        weights: The network.
+        shape: Its sizes.
+    """
+
+    def __init__(self, name: str, weights: Weights, about: Mapping[str, Any]) -> None:
+        """Take a network.
+
+        Args:
+            name: What reports call it.
+            weights: The network.
+            about: Plain data with ``mechanisms``, as from ``weights_file.load_weights``.
 
         Raises:
-            ConfigError: See :func:`prema_gym.agents.policies.weights_file.load_weights`.
+            ConfigError: The arrays do not fit together.
         """
-        weights, about = load_weights(path)
-        return cls(name or path.stem, weights, about)
+        self.shape = shape_of(weights)
+        rule = (
+            "Run the task that a small neural network scores highest; ask it again at every "
+            f"wake-up ({self.shape.size} weights, shared by all tasks)."
+        )
+        super().__init__(name, about, rule)
+        self.weights = weights
 
     def predict(
         self,
@@ -100,20 +102,20 @@ class LearnedPolicy:
         Raises:
             ConfigError: ``observation`` does not have one of the two shapes.
         """
-        tables = _batch(observation)
+        tables = batch_of(observation)
         actions = np.zeros(len(tables), np.int64)
         choose(tables, self.weights, np.ones(len(tables), np.bool_), actions)
         return (actions if np.ndim(observation) == 3 else actions.squeeze(axis=0)), state
 
     def scores(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
         """Score of every action, float32 (envs, mechanisms · slots); −∞ where not legal."""
-        tables = _batch(observation)
+        tables = batch_of(observation)
         scores = np.empty((len(tables), tables.shape[1] * len(self.mechanisms)), np.float32)
         score(tables, self.weights, scores)
         return scores
 
 
-def _batch(observation: NDArray[np.float32]) -> NDArray[np.float32]:
+def batch_of(observation: NDArray[np.float32]) -> NDArray[np.float32]:
     """Check the shape and return a contiguous batch (envs, slots, columns)."""
     tables = np.asarray(observation, dtype=np.float32)
     if tables.ndim not in (2, 3) or tables.shape[-1] != NUM_COLUMNS or tables.shape[-2] == 0:

@@ -12,14 +12,16 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from prema_gym.agents.scorer.shape import Weights, shape_of
+from prema_gym.agents.scorer import balancer_inputs
+from prema_gym.agents.scorer.balancer_shape import BalancerShape, BalancerWeights, balancer_shape_of
+from prema_gym.agents.scorer.shape import ScorerShape, Weights, shape_of
 from prema_gym.errors import ConfigError
 from prema_gym.files import write_atomically
 from prema_gym.simulator import MECHANISMS, column_names
@@ -32,7 +34,49 @@ FORMAT = 1
 """Version of the layout; raised whenever an old file would be misread."""
 
 
-def save_weights(path: Path, weights: Weights, about: Mapping[str, Any]) -> None:
+AnyWeights = Weights | BalancerWeights
+
+
+class Network(NamedTuple):
+    """One kind of network that a file may hold.
+
+    Attributes:
+        name: What the file calls it.
+        weights: The named tuple of its arrays.
+        features: Names of what it sees; a file made for others is refused.
+        shape_of: Checks the arrays, and says their sizes.
+    """
+
+    name: str
+    weights: type[Any]
+    features: tuple[str, ...]
+    shape_of: Callable[[Any], ScorerShape | BalancerShape]
+
+
+NETWORKS: dict[str, Network] = {
+    network.name: network
+    for network in (
+        Network("scorer", Weights, tuple(name for name, _ in FEATURES), shape_of),
+        Network(
+            "balancer",
+            BalancerWeights,
+            tuple(
+                name
+                for names in (
+                    balancer_inputs.INPUTS,
+                    balancer_inputs.OF_ALL,
+                    balancer_inputs.PREFERENCES,
+                )
+                for name, _ in names
+            ),
+            balancer_shape_of,
+        ),
+    )
+}
+"""Every kind of network, by its name."""
+
+
+def save_weights(path: Path, weights: AnyWeights, about: Mapping[str, Any]) -> None:
     """Write a network and what is known about it.
 
     Args:
@@ -40,9 +84,11 @@ def save_weights(path: Path, weights: Weights, about: Mapping[str, Any]) -> None
         weights: The network.
         about: Plain data; ``mechanisms`` (names) is required, the rest is for reports.
     """
+    network = next(kind for kind in NETWORKS.values() if isinstance(weights, kind.weights))
     described = {
         "format": FORMAT,
-        "features": [name for name, _ in FEATURES],
+        "network": network.name,
+        "features": list(network.features),
         "columns": list(column_names()),
         **about,
     }
@@ -54,7 +100,7 @@ def save_weights(path: Path, weights: Weights, about: Mapping[str, Any]) -> None
     write_atomically(path, write)
 
 
-def load_weights(path: Path) -> tuple[Weights, dict[str, Any]]:
+def load_weights(path: Path) -> tuple[AnyWeights, dict[str, Any]]:
     """Read a network and what is known about it; ``about["digest"]`` names the file's content.
 
     Raises:
@@ -69,15 +115,19 @@ def load_weights(path: Path) -> tuple[Weights, dict[str, Any]]:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             about = json.loads(str(file["about"]))
-            weights = Weights(
-                *(np.ascontiguousarray(file[name], dtype=np.float32) for name in Weights._fields)
+            network = _network_of(about)
+            weights = network.weights(
+                *(
+                    np.ascontiguousarray(file[name], dtype=np.float32)
+                    for name in network.weights._fields
+                )
             )
     except (*_DAMAGED, OSError) as error:
         reason = f"{type(error).__name__}: {error}"
         if "allow_pickle" in reason:  # the same advice again
             reason = "an array of Python objects"
         raise _not_ours(path, reason) from None
-    _check(path, weights, about)
+    _check(path, network, weights, about)
     about["digest"] = hashlib.sha256(content).hexdigest()[:12]
     return weights, about
 
@@ -89,14 +139,19 @@ def _not_ours(path: Path, found: str) -> ConfigError:
     )
 
 
-def _check(path: Path, weights: Weights, about: object) -> None:
+def _network_of(about: Any) -> Network:  # noqa: ANN401 - whatever a file holds
+    """The kind of network that a file says it holds; files of old hold scorers."""
+    return NETWORKS[about.get("network", "scorer") if isinstance(about, dict) else "scorer"]
+
+
+def _check(path: Path, network: Network, weights: AnyWeights, about: object) -> None:
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         found = about.get("format") if isinstance(about, dict) else None
         raise ConfigError(f"{path} has the layout {found!r}, this version reads {FORMAT}")
     # The features read columns by name, so a table may have gained some since.
     columns = about.get("columns")
     for what, same in (
-        ("features", about.get("features") == [name for name, _ in FEATURES]),
+        ("features", about.get("features") == list(network.features)),
         ("columns", isinstance(columns, list) and set(map(str, columns)) <= set(column_names())),
     ):
         if not same:
@@ -107,7 +162,7 @@ def _check(path: Path, weights: Weights, about: object) -> None:
     if not isinstance(mechanisms, list) or any(m not in MECHANISMS for m in mechanisms):
         raise ConfigError(f"{path} names no known mechanisms, got {mechanisms!r}")
     try:
-        shape = shape_of(weights)
+        shape = network.shape_of(weights)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     if shape.mechanisms != len(mechanisms):

@@ -5,13 +5,13 @@ What is computed with it: ``compiled.py`` and, where gradients are needed, ``tor
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prema_gym.agents.scorer.vectors import Vectored, check_arrays
 from prema_gym.checks import check_fields, declared, whole
 from prema_gym.errors import ConfigError
 from prema_gym.simulator.features import NUM_FEATURES
@@ -32,7 +32,7 @@ class Weights(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScorerShape:
+class ScorerShape(Vectored[Weights]):
     """Sizes of the network.
 
     Attributes:
@@ -46,49 +46,16 @@ class ScorerShape:
     readers: int = declared(4, WIDTH)
     mechanisms: int = declared(1, WIDTH)
 
+    kind = Weights
+
     def __post_init__(self) -> None:
         check_fields(self)
 
     @property
-    def shapes(self) -> Weights:
-        """Shape of each array of :class:`Weights`, under its name."""
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """Shape of each array of :class:`Weights`, in their order."""
         f, h, u, m = NUM_FEATURES, self.hidden, self.readers, self.mechanisms
-        shapes = ((f, m), (f, h), (h,), (3 * h + 1, u), (u,), (u, m))
-        return Weights(*shapes)  # type: ignore[arg-type]  # tuples in the same order as the arrays
-
-    @property
-    def size(self) -> int:
-        """Number of parameters."""
-        return sum(math.prod(shape) for shape in self.shapes)
-
-    def split(self, vector: NDArray[np.floating]) -> Weights:
-        """Cut a vector (size,) into arrays.
-
-        Raises:
-            ConfigError: It has another length.
-        """
-        if vector.shape != (self.size,):
-            raise ConfigError(f"this network has {self.size} parameters, got {vector.shape}")
-        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
-        parts = np.split(vector.astype(np.float32), ends)
-        return Weights(
-            *(
-                np.ascontiguousarray(part.reshape(shape))
-                for part, shape in zip(parts, self.shapes, strict=True)
-            )
-        )
-
-    def join(self, weights: Weights) -> NDArray[np.float64]:
-        """The vector that :meth:`split` takes apart."""
-        return np.concatenate([array.reshape(-1) for array in weights]).astype(np.float64)
-
-    def initial(self, rng: np.random.Generator) -> Weights:
-        """Random encoders of outputs of order one, and scores of zero: it prefers nobody."""
-        arrays = []
-        for name, shape in zip(Weights._fields, self.shapes, strict=True):
-            spread = 1.0 / math.sqrt(shape[0]) if name in ("encode", "read") else 0.0
-            arrays.append((spread * rng.standard_normal(shape)).astype(np.float32))
-        return Weights(*arrays)
+        return ((f, m), (f, h), (h,), (3 * h + 1, u), (u,), (u, m))
 
 
 def shape_of(weights: Weights) -> ScorerShape:
@@ -105,9 +72,5 @@ def shape_of(weights: Weights) -> ScorerShape:
         )
     except IndexError:
         raise ConfigError("weights must be matrices and vectors of a scorer network") from None
-    for name, array, expected in zip(Weights._fields, weights, shape.shapes, strict=True):
-        if array.shape != expected:
-            raise ConfigError(f"weights {name!r} have the shape {array.shape}, expected {expected}")
-        if not np.isfinite(array).all():
-            raise ConfigError(f"weights {name!r} hold a value that is not finite")
+    check_arrays(weights, shape.shapes)
     return shape

@@ -24,6 +24,7 @@ from prema_gym.hardware.config import NPUConfig
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
+from prema_gym.workloads.scenario_rules import NO_TRACE
 from prema_gym.workloads.workload import WorkloadBatch
 
 SEED = 650_000_000
@@ -55,7 +56,15 @@ def conditions(base: Scenario) -> tuple[Condition, ...]:
     small = NPUConfig(array_rows=64, array_cols=64)
     # A window and an arrival process take the place of what a trace says of them.
     to_window: dict[str, object] = {"trace_speed": None}
-    drawn: dict[str, object] = {"trace": None, "trace_speed": None}
+    drawn: dict[str, object] = NO_TRACE
+    alike: dict[str, object] = {
+        "networks": ("googlenet",),
+        "network_shares": None,
+        "batch_sizes": (1,),
+        "batch_shares": None,
+        "priorities": (1,),
+        "priority_shares": None,
+    }
 
     def row(title: str, **changes: object) -> Condition:
         return Condition(title=title, scenario=replace(base, **changes))  # type: ignore[arg-type]
@@ -71,14 +80,19 @@ def conditions(base: Scenario) -> tuple[Condition, ...]:
         row("4 tasks", num_tasks=4),
         row("16 tasks", num_tasks=16),
         row("32 tasks", num_tasks=32),
+        row("64 tasks", num_tasks=64),
         row("Poisson arrivals", arrival="poisson", **drawn),
         row("bursts of four", arrival="burst", **drawn),
         row("batch 1 only", batch_sizes=(1,), batch_shares=None),
         row("batch 16 only", batch_sizes=(16,), batch_shares=None),
+        row("all tasks alike", **alike),
         row("a quarter of the bandwidth", hardware=slow),
         row("64 × 64 array", hardware=small),
+        row("32 µs a switch", hardware=replace(npu, switch_latency_us=32.0)),
+        row("0.5 ms a switch", hardware=replace(npu, switch_latency_us=500.0)),
         Condition(title="estimates off by e^±0.25", scenario=base, estimate_error=0.25),
         Condition(title="estimates off by e^±0.5", scenario=base, estimate_error=0.5),
+        Condition(title="calibrated estimates", scenario=base, estimate="calibrated"),
         Condition(title="true times shown", scenario=base, estimate="oracle"),
     )
 

@@ -32,7 +32,7 @@ def problem(settings: TrainSettings) -> dict[str, Any]:
     """What is learned on, as ``run.json`` holds it."""
     scenario = settings.resolved_scenario
     files = [name for name in scenario.networks if is_file(name)]
-    files += [] if scenario.trace is None else [scenario.trace]
+    files += [] if scenario.trace is None else [scenario.trace.file]
     digests = {name: hashlib.sha256(Path(name).read_bytes()).hexdigest() for name in files}
     return {"scenario": scenario.to_dict(), "files": digests}
 
@@ -41,7 +41,10 @@ def by_content(problem: Mapping[str, Any]) -> dict[str, Any]:
     """A scenario with its files' digests in place of their paths: files may move."""
     scenario, files = dict(problem["scenario"]), dict(problem["files"])
     scenario["networks"] = [files.get(name, name) for name in scenario["networks"]]
-    scenario["trace"] = files.get(scenario.get("trace"))
+    trace = scenario.get("trace")
+    if trace is not None:
+        trace = {"file": trace} if isinstance(trace, str) else dict(trace)  # text: an older run's
+        scenario["trace"] = {**trace, "file": files[trace["file"]]}
     scenario["lengths"] = [
         {**entry, "network": files.get(entry["network"], entry["network"])}
         for entry in scenario["lengths"]

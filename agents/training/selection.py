@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from prema_gym.agents.policies.learned import LearnedPolicy
+from prema_gym.agents.policies.files import policy_from_file
 from prema_gym.agents.policies.weights_file import load_weights, save_weights
-from prema_gym.agents.scorer.shape import Weights
 from prema_gym.agents.training.run_folder import RunFolder
 from prema_gym.agents.training.validation import Validation, Validator
 from prema_gym.files import write_atomically
@@ -43,7 +42,8 @@ def add_average(folder: RunFolder, about: Mapping[str, Any]) -> None:
         return
     paths = [folder.checkpoint(int(row["timesteps"]), ".npz") for row in rows[-AVERAGED:]]
     stacked = [load_weights(path)[0] for path in paths]
-    mean = Weights(*(np.mean(arrays, axis=0) for arrays in zip(*stacked, strict=True)))
+    kind = type(stacked[0])
+    mean = kind(*(np.mean(arrays, axis=0) for arrays in zip(*stacked, strict=True)))
     save_weights(folder.path / "average.npz", mean, about)
 
 
@@ -88,7 +88,7 @@ def choose_best(
     say(f"final validation of {', '.join(path.stem for _, path in finalists)}")
     best, winner = float("-inf"), None
     for step, path in finalists:
-        seen = validator(LearnedPolicy.from_file(path))
+        seen = validator(policy_from_file(path))
         if seen.score > best:
             best, winner = seen.score, path
         say(describe(step, seen, winner == path) + (" [average]" if path == average else ""))

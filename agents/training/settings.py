@@ -44,7 +44,7 @@ _ALGORITHMS_OWN = "the algorithm's own"
 def _teachers() -> tuple[str, ...]:
     from prema_gym.baselines import PREMA  # late: the command's help needs no baselines
 
-    return (PREMA,)
+    return (PREMA, "replan")
 
 
 _TEACHER = one_of("teacher", _teachers)
@@ -70,7 +70,8 @@ class TrainSettings:
         num_envs: Environments played side by side; for "es" workloads of one candidate. Default:
             the algorithm's.
         seed: Seed of the run: weights, workloads, search.
-        init_from: "dynamic-prema" to start from an imitation of it, "" for random weights.
+        init_from: "dynamic-prema" to start from an imitation of it, with a balancer network
+            "replan"; "" for random weights.
         eval_every: Timesteps between validations and checkpoints. Default: a twentieth of all.
         eval_workloads: Validation workloads (of each scenario, for "es").
         device: Where torch computes.
@@ -105,7 +106,9 @@ class TrainSettings:
     )
     seed: int = declared(0, whole(0), help="seed of weights, workloads and search")
     init_from: str = declared(
-        "", _TEACHER_OR_NOBODY, help="dynamic-prema: start as an imitation of it"
+        "",
+        _TEACHER_OR_NOBODY,
+        help="dynamic-prema, or replan for a balancer network: start as an imitation of it",
     )
     eval_every: int = declared(
         None,
@@ -133,6 +136,7 @@ class TrainSettings:
             )
         if not self.algorithm.model:
             self._refuse_what_does_nothing()
+        self._check_teacher()
         _ = self.resolved_scenario  # raises for an unknown one, before anything is started
 
     def _resolve(self) -> None:
@@ -154,6 +158,15 @@ class TrainSettings:
                     f"{name} {value!r} does nothing with algo {self.algo!r}: it breeds our own "
                     f"network on the CPU ({name} = {only!r}); the other algorithms take it"
                 )
+
+    def _check_teacher(self) -> None:
+        balancer = not self.algorithm.model and self.evolution.network == "balancer"
+        teachers = ("", "replan") if balancer else ("", _teachers()[0])
+        if self.init_from not in teachers:
+            who = "a balancer network" if balancer else "this network"
+            raise ConfigError(
+                f"{who} can start as an imitation of {teachers[1]!r}, got {self.init_from!r}"
+            )
 
     @property
     def algorithm(self) -> Algorithm:

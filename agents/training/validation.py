@@ -22,7 +22,7 @@ from prema_gym.agents.training.objective import (
 from prema_gym.baselines import PREMA
 from prema_gym.evaluation.playing import PlaySettings, play
 from prema_gym.evaluation.policy import Decider
-from prema_gym.simulator import DEFAULT_SLOTS
+from prema_gym.simulator import DEFAULT_ESTIMATE, DEFAULT_SLOTS
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
@@ -76,6 +76,7 @@ class Validator:
         first: int = 0,
         objective: str = "balanced",
         slots: int = DEFAULT_SLOTS,
+        estimates: Sequence[str] | None = None,
     ) -> None:
         """Draw the workloads and play the reference on them.
 
@@ -86,10 +87,15 @@ class Validator:
             first: Validation workloads to pass over, so that a later look sees others.
             objective: What the score is about.
             slots: Rows of the table.
+            estimates: What is shown as isolated times in each scenario; None: Algorithm 1's.
         """
+        shown = [DEFAULT_ESTIMATE] * len(scenarios) if estimates is None else estimates
         self._weights = np.asarray(weights, dtype=np.float64) / sum(weights)
         self._metrics = weights_of(objective)
-        self._play_settings = PlaySettings(slots=slots, max_decisions=MAX_DECISIONS)
+        self._play_settings = [
+            PlaySettings(slots=slots, max_decisions=MAX_DECISIONS, estimate=estimate)
+            for estimate in shown
+        ]
         self._catalogs = [compile_scenario(scenario) for scenario in scenarios]
         drawn = seeds.validation_workloads(workloads, first).tolist()
         self._batches = [sample_batch(catalog, drawn) for catalog in self._catalogs]
@@ -112,7 +118,7 @@ class Validator:
         )
 
     def _play(self, policy: Decider, k: int) -> tuple[Gains, int]:
-        outcomes = play(policy, self._catalogs[k], self._batches[k], self._play_settings)
+        outcomes = play(policy, self._catalogs[k], self._batches[k], self._play_settings[k])
         return measure(outcomes), int(outcomes.decisions.sum())
 
 

@@ -12,14 +12,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from docs.generate import PAGES
 from prema_gym import cli
+from prema_gym.views.figures import CHARTS
 
 FOLDER = PAGES / "pictures"
 PAIR = ("--policies", "np-fcfs,dynamic-prema", "--seed", "3")
-FIGURES = ("metrics", "load-sweep", "pareto")
+# What the learning curves show: small trainings that take a minute each.
+TRAININGS = {"es": 300_000, "maskable-ppo": 60_000}
+TRAINING_SEEDS = (1, 2)
 # Name, width, height, options: windows are at least 500 pixels wide, so 400 is a frame's width.
 SHOTS = (
     ("report.png", 1000, 1300, ()),
@@ -38,10 +42,18 @@ def command(*arguments: str) -> None:
 
 
 def figures(scratch: Path) -> None:
-    """Draw the figures that pages show; their CSV is not kept."""
-    only = ",".join(FIGURES)
-    command("figures", "--workloads", "200", "--only", only, "--output", str(scratch))
-    for name in FIGURES:
+    """Draw every figure; their CSV is not kept."""
+    runs: list[str] = []
+    for algorithm, timesteps in TRAININGS.items():
+        for seed in TRAINING_SEEDS:
+            run = str(scratch / f"{algorithm}-{seed}")
+            command(
+                "train", "--algo", algorithm, "--timesteps", str(timesteps), "--seed", str(seed),
+                "--output", run,
+            )  # fmt: skip
+            runs += ["--run", run]
+    command("figures", "--workloads", "200", *runs, "--output", str(scratch))
+    for name in CHARTS:
         _shrink(scratch / f"{name}.png", FOLDER / f"{name}.png", 1100)
 
 
@@ -56,29 +68,44 @@ def _shrink(source: Path, target: Path, width: int) -> None:
 
 
 def shots(scratch: Path) -> None:
-    """Show the report in a browser."""
+    """Show the report and the site's home in a browser."""
     program = shutil.which("chromium")
     if program is None:
-        print("no Chromium: pictures of the report are left as they are", file=sys.stderr)
+        print("no Chromium: pictures of pages are left as they are", file=sys.stderr)
         return
     page = scratch / "report.html"
     command("report", "--output", str(page))
-    frame = scratch / "frame.html"
     for name, width, height, options in SHOTS:
-        frame.write_text(
-            f'<body style="margin:0"><iframe src="{page.as_uri()}" style="border:0" '
-            f'width="{width}" height="{height}"></iframe></body>'
-        )
-        picture = scratch / name
-        subprocess.run(
-            [
-                program, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                f"--user-data-dir={scratch / 'profile'}", f"--window-size={width},{height}",
-                f"--screenshot={picture}", "--virtual-time-budget=4000", *options, frame.as_uri(),
-            ],
-            check=True, capture_output=True, timeout=120,
-        )  # fmt: skip
-        _shrink(picture, FOLDER / name, width)
+        _shoot(program, scratch, page, FOLDER / name, width, height, options)
+    subprocess.run(["make", "site"], cwd=PAGES.parent, check=True, capture_output=True)
+    home = PAGES.parent / "build" / "site" / "index.html"
+    _shoot(program, scratch, home, FOLDER / "site.png", 1100, 900, ())
+
+
+def _shoot(
+    program: str,
+    scratch: Path,
+    page: Path,
+    picture: Path,
+    width: int,
+    height: int,
+    options: Sequence[str],
+) -> None:
+    """Show a page in a frame of this size."""
+    frame, large = scratch / "frame.html", scratch / "frame.png"
+    frame.write_text(
+        f'<body style="margin:0"><iframe src="{page.as_uri()}" style="border:0" '
+        f'width="{width}" height="{height}"></iframe></body>'
+    )
+    subprocess.run(
+        [
+            program, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+            f"--user-data-dir={scratch / 'profile'}", f"--window-size={width},{height}",
+            f"--screenshot={large}", "--virtual-time-budget=4000", *options, frame.as_uri(),
+        ],
+        check=True, capture_output=True, timeout=120,
+    )  # fmt: skip
+    _shrink(large, picture, width)
 
 
 def main() -> None:

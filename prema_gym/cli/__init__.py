@@ -58,7 +58,9 @@ def run(app: typer.Typer, program: str, arguments: Sequence[str] | None = None) 
     except typer.Exit as stop:
         status = stop.exit_code
     except UsageProblem as error:
-        fail(f"{error.format_message()} (given: {shlex.join(given)})")
+        # Pydantic, which reads the options, puts its own kind of error before the message.
+        said = error.format_message().replace(": Value error, ", ": ")
+        fail(f"{said} (given: {shlex.join(given)})")
     except PremaError as error:
         fail(_as_typed(str(error), given))
     except (KeyboardInterrupt, typer.Abort):

@@ -9,6 +9,7 @@ from prema_gym.cli.own import own_policy
 from prema_gym.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
+    from prema_gym.distribution.recipes import Recipe
     from prema_gym.evaluation.policy import Decider
     from prema_gym.views.listings import Described
 
@@ -49,6 +50,26 @@ def make_policies(text: str, relative_to: str) -> dict[str, Decider]:
     return made
 
 
+def _own_file(name: str) -> tuple[str, str] | None:
+    """The file of ``FILE.py:NAME``, and what follows the colon; None: it is no such name."""
+    file, colon, rest = name.partition(".py:")
+    return (f"{file}.py" if colon else name, rest) if colon or name.endswith(".py") else None
+
+
+def recipe_of(name: str) -> Recipe:
+    """How a policy is made in another process: by the same name, but its file's path in full."""
+    from prema_gym.distribution.recipes import Recipe
+
+    own = _own_file(name)
+    if name.startswith("path:"):
+        path = Path(name.removeprefix("path:"))
+        return Recipe(make_policy, f"path:{path.absolute()}", (path,))
+    if own is not None:
+        path = Path(own[0])
+        return Recipe(make_policy, f"{path.absolute()}:{own[1]}", (path,))
+    return Recipe(make_policy, name)
+
+
 def described() -> list[Described]:
     """Every policy that has a name, as the listing shows it."""
     from prema_gym import agents, baselines
@@ -79,10 +100,11 @@ def make_policy(name: str) -> Decider:
         if name == "path:" or not path.exists():
             raise ConfigError(f"{name} names no file or folder: give path:FOLDER or path:FILE")
         return agents.load(path)
-    file, colon, member = name.partition(".py:")
-    if colon or name.endswith(".py"):
+    own = _own_file(name)
+    if own is not None:
+        file, member = own
         member, _, parameters = member.partition(":")
-        return own_policy(Path(f"{file}.py" if colon else name), member, parameters)
+        return own_policy(Path(file), member, parameters)
     base, _, parameters = name.partition(":")
     optima = clairvoyant.names()
     everyone = (*baselines.names(), *agents.names(), *optima)
@@ -94,9 +116,9 @@ def make_policy(name: str) -> Decider:
             note="see `prema-gym policies`",
             meant=baselines.meant_by(base),
         )
-    if parameters and base not in baselines.names():
+    if parameters and base not in (*baselines.names(), *agents.names()):
         raise ConfigError(f"policy {base!r} takes no parameters, given {parameters!r}")
-    if name in agents.names():
+    if base in agents.names():
         return agents.load(name)
     if name.startswith(clairvoyant.PREFIX):
         return clairvoyant.Clairvoyant(name.removeprefix(clairvoyant.PREFIX))

@@ -31,6 +31,24 @@ SetOption = Annotated[
         show_default=False,
     ),
 ]
+FromOption = Annotated[
+    int | None,
+    typer.Option(
+        "--from",
+        help="Replay the trace from this request on, counted from 0 in order of arrival.",
+        show_default=False,
+    ),
+]
+LimitOption = Annotated[
+    int | None,
+    typer.Option("--limit", help="Replay so many requests of the trace.", show_default=False),
+]
+SpeedOption = Annotated[
+    float | None,
+    typer.Option(
+        "--speed", help="Replay the trace in real time, so many times as fast.", show_default=False
+    ),
+]
 HardwareOption = Annotated[
     str | None,
     typer.Option(help="A machine (see `prema-gym hardware`) or FILE.toml; default: the paper's."),
@@ -52,6 +70,7 @@ def read_scenario(
     hardware: str | None = None,
     requests: int | None = None,
     stream: bool = False,
+    replay: tuple[int | None, int | None, float | None] = (None, None, None),
 ) -> Scenario:
     """Look up a scenario, and say what the files of its networks and of its trace left out.
 
@@ -61,19 +80,22 @@ def read_scenario(
         hardware: A machine or a file, in place of the scenario's own; None: that.
         requests: Of a long run, in place of its own.
         stream: It is played as long runs whatever it says.
+        replay: Where its traces are replayed from, how many requests of them, and how many times
+            as fast; None: as it says.
     """
     from prema_gym.workloads import scenarios
-    from prema_gym.workloads.changes import changed
-    from prema_gym.workloads.traces import trace_notes
+    from prema_gym.workloads.changes import changed, replaying
+    from prema_gym.workloads.traces.replay import trace_notes
 
     scenario = scenarios.get(name_or_path, hardware)
     if set:
         scenario = changed(scenario, read_pairs("--set", set))
+    scenario = replaying(scenario, *replay)
     if requests is not None or (stream and not scenario.is_stream):
         count = scenario.num_requests if requests is None else requests
         scenario = changed(scenario, {"requests": count})
     print_notes(scenario.networks)
-    for note in trace_notes(scenario.trace) if scenario.trace is not None else ():
+    for note in trace_notes(scenario):
         print(note, file=sys.stderr)
     return scenario
 

@@ -13,6 +13,7 @@ from prema_gym.errors import ConfigError
 from prema_gym.files import write_files
 
 if TYPE_CHECKING:
+    from prema_gym.cli.distributing import Workers
     from prema_gym.evaluation.policy import Decider
     from prema_gym.evaluation.streams import StreamSettings
     from prema_gym.simulator import SchedulerOptions
@@ -53,7 +54,7 @@ def show_streams(
     by: str,
     format: Format,
     output: Path | None,
-    threads: int | None,
+    who: Workers,
 ) -> None:
     """Play policies on long runs, and print what came of it."""
     from prema_gym.evaluation.stream_results import KINDS
@@ -62,8 +63,10 @@ def show_streams(
 
     default = ("stream",) if len(scenario.streams) > 1 else ("network",)
     kinds = read_kinds(by, KINDS) or default
-    with progress("runs played") as bar:
-        result = evaluate_streams(scenario, policies, settings, threads=threads, progress=bar)
+    with progress("runs played") as bar, who.point_player() as player:
+        result = evaluate_streams(
+            scenario, policies, settings, threads=who.workers, progress=bar, player=player
+        )
     width = console().width
     print_result(
         format,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +15,7 @@ from prema_gym.cli.printing import progress
 from prema_gym.errors import ConfigError
 
 if TYPE_CHECKING:
+    from prema_gym.cli.distributing import Workers
     from prema_gym.evaluation.policy import Decider
     from prema_gym.evaluation.streams import StreamSettings
     from prema_gym.evaluation.sweep import Slo, Sweep
@@ -35,7 +36,6 @@ RequestsOption = Annotated[
     typer.Option(help="Requests of a run that count; default: the scenario's, or 10000."),
 ]
 RunsOption = Annotated[int, typer.Option(help="Independent runs at each point.")]
-POINTS_FILE = "points.jsonl"
 
 
 def read_loads(text: str) -> list[float]:
@@ -51,9 +51,10 @@ def read_loads(text: str) -> list[float]:
             loads = [round(first + i * step, 6) for i in range(min(count, 10_000))]
         else:
             loads = [float(part) for part in text.split(",")]
-    except ValueError:
+    except (ValueError, OverflowError):
         loads = []
-    if not loads or loads[0] <= 0 or any(b <= a for a, b in itertools.pairwise(loads)):
+    rises = all(a < b for a, b in itertools.pairwise([0.0, *loads]))  # which no NaN does
+    if not (loads and rises and loads[-1] < math.inf):
         raise ConfigError(
             f"--load must be FIRST:LAST:STEP or rising numbers above 0 separated by commas, got "
             f"{text!r}"
@@ -100,61 +101,36 @@ def run_sweep(
     over: Sequence[dict[str, Any]],
     settings: StreamSettings,
     output: Path | None,
-    threads: int | None,
+    who: Workers,
 ) -> Sweep:
     """Sweep; with a folder every point is written as it is known, and read there the next time."""
-    from prema_gym.evaluation.sweep import SweepPoint, sweep
-    from prema_gym.views.records import strict
-
-    known: list[SweepPoint] = []
-    head = json.dumps(strict({"scenario": scenario.to_dict(), "slo": str(slo)} | _plain(settings)))
-    file = None
-    if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
-        path = output / POINTS_FILE
-        lines = path.read_text().splitlines() if path.exists() else []
-        if lines and lines[0] != head:
-            raise ConfigError(f"{path} is of another sweep: give another --output, or remove it")
-        known = [SweepPoint.from_dict(json.loads(line)) for line in lines[1:] if _whole(line)]
-        file = path.open("w")
-        for line in (head, *(json.dumps(strict(point.to_dict())) for point in known)):
-            file.write(line + "\n")
-        file.flush()
-
-    def keep(point: SweepPoint) -> None:
-        if file is not None:
-            file.write(json.dumps(strict(point.to_dict())) + "\n")
-            file.flush()
-
-    try:
-        with progress("runs played") as bar:
-            return sweep(
-                scenario,
-                policies,
-                loads,
-                slo=slo,
-                over=over,
-                settings=settings,
-                threads=threads,
-                progress=bar,
-                known=known,
-                keep=keep,
-            )
-    finally:
-        if file is not None:
-            file.close()
-
-
-def _plain(settings: StreamSettings) -> dict[str, Any]:
     from dataclasses import asdict
 
-    return {"settings": asdict(settings)}
+    from prema_gym.cli.points import kept_points
+    from prema_gym.evaluation.sweep import sweep
+    from prema_gym.evaluation.versions import versions
 
-
-def _whole(line: str) -> bool:
-    """Whether a line was written to its end."""
-    try:
-        json.loads(line)
-    except ValueError:
-        return False
-    return True
+    head = {
+        "scenario": scenario.to_dict(),
+        "slo": str(slo),
+        "settings": asdict(settings),
+        "versions": versions(),
+    }
+    with (
+        kept_points(output, head) as points,
+        progress("runs played") as bar,
+        who.point_player() as player,
+    ):
+        return sweep(
+            scenario,
+            policies,
+            loads,
+            slo=slo,
+            over=over,
+            settings=settings,
+            threads=who.workers,
+            progress=bar,
+            player=player,
+            known=points.known,
+            keep=points.keep,
+        )

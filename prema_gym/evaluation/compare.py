@@ -20,7 +20,7 @@ from prema_gym.checks import whole
 from prema_gym.compiled.cpus import num_cpus
 from prema_gym.errors import ConfigError
 from prema_gym.evaluation.bootstrap import RESAMPLES
-from prema_gym.evaluation.concurrent import Progress, play_all
+from prema_gym.evaluation.concurrent import Player, Progress, play_all
 from prema_gym.evaluation.optima import optima, regrets
 from prema_gym.evaluation.playing import PlaySettings
 from prema_gym.evaluation.policy import Decider, mechanisms_of
@@ -65,6 +65,7 @@ def evaluate(
     bounds: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
+    player: Player = play_all,
 ) -> Evaluation:
     """Play every policy on the same workloads and summarise with bootstrap intervals.
 
@@ -86,13 +87,13 @@ def evaluate(
         bounds: Find the clairvoyant optimum of each workload (at most 20 tasks), and regrets.
         threads: Threads that play; None: one a core.
         progress: Told how far it is, from the calling thread.
+        player: Who plays; default: threads of this process.
 
     Raises:
         ConfigError, WorkloadError: What was given does not fit, or was trained on these seeds.
     """
-    scenario = _as_scenario(scenario)
     settings = EvaluationSettings(
-        scenario=scenario,
+        scenario=(scenario := _as_scenario(scenario)),
         policies=_names(policies),
         mechanisms={name: mechanisms_of(policy) for name, policy in policies.items()},
         workloads=workloads,
@@ -104,7 +105,7 @@ def evaluate(
         per_workload=per_workload,
         bounds=bounds,
     )
-    return _compare(settings, policies, threads, progress, per_task=per_task)
+    return _compare(settings, policies, threads, progress, player=player, per_task=per_task)
 
 
 def evaluate_settings(
@@ -136,6 +137,7 @@ def _compare(
     threads: int | None,
     progress: Progress | None,
     *,
+    player: Player = play_all,
     per_task: bool = False,
 ) -> Evaluation:
     threads = whole(1).check("threads", num_cpus() if threads is None else threads)
@@ -152,9 +154,7 @@ def _compare(
     if settings.play.max_decisions is None:
         settings = settings.limited_to(_enough_decisions(settings.scenario, batches))
 
-    outcomes = play_all(
-        policies, catalog, batches, settings.play, threads=threads, progress=progress
-    )
+    outcomes = player(policies, catalog, batches, settings.play, threads=threads, progress=progress)
     results = summarise(outcomes, settings)
     best = optima(batches, threads) if settings.bounds else {}
     optimum = {name: float(values.mean()) for name, values in best.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from typing import Protocol
 
 from prema_gym.evaluation.playing import PlaySettings, play
 from prema_gym.evaluation.policy import Decider
@@ -17,6 +18,23 @@ from prema_gym.workloads.workload import WorkloadBatch
 
 Progress = Callable[[int, int], None]
 """Called with (workloads played so far, workloads to play), summed over policies."""
+
+
+class Player(Protocol):
+    """Plays policies on workloads as :func:`play_all` does, here or elsewhere."""
+
+    def __call__(
+        self,
+        policies: Mapping[str, Decider],
+        catalog: Catalog,
+        batches: Sequence[WorkloadBatch],
+        settings: PlaySettings,
+        *,
+        threads: int,
+        progress: Progress | None = None,
+    ) -> dict[str, Outcomes]:
+        """What became of all workloads, by policy; see :func:`play_all`."""
+        ...
 
 
 def play_all(

@@ -13,7 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prema_gym.baselines.choosing import program_of
+from prema_gym.baselines.policy import Program
 from prema_gym.errors import ConfigError
+from prema_gym.evaluation.compiled import note_by
+from prema_gym.evaluation.outcomes import outcomes_of
 from prema_gym.evaluation.playing import PlaySettings, play_on, simulator_for
 from prema_gym.evaluation.policy import Decider, mechanisms_of
 from prema_gym.metrics import IntArray, Outcomes
@@ -130,6 +134,9 @@ def record(
     if len(workload) != 1:
         raise ConfigError(f"one workload is recorded at a time, got {len(workload)}")
     simulator = simulator_for(policy, catalog, workload, settings, record_timeline=True)
+    program = program_of(policy)
+    if program is not None and not tables:  # a long workload takes a second, not minutes
+        return _record_rule(program, name, simulator, workload)
     notes = _Notes(policy, simulator, keep_tables=tables)
     outcomes = play_on(simulator, notes, workload)
     return Recording(
@@ -140,6 +147,25 @@ def record(
         tables=np.array(notes.tables, np.float32) if tables else None,
         occupants=np.array(notes.occupants, np.int64) if tables else None,
         actions=np.array(notes.actions, np.int64),
+    )
+
+
+def _record_rule(
+    program: Program, name: str, simulator: Simulator, workload: WorkloadBatch
+) -> Recording:
+    """Do what :func:`record` does with a rule that decides in compiled code."""
+    simulator.load(workload)
+    log = note_by(simulator, program)
+    *numbers, actions = log.whole.T
+    columns = (column.tolist() for column in (*numbers, *log.shown.T))
+    return Recording(
+        policy=name,
+        simulator=simulator,
+        outcomes=outcomes_of(simulator),
+        decisions=[Decision(*row) for row in zip(*columns, strict=True)],
+        tables=None,
+        occupants=None,
+        actions=actions,
     )
 
 
@@ -202,7 +228,7 @@ class _Notes:
                 mechanism=int(mechanism),
                 present=int((occupants != NONE).sum()),
                 most_tokens=float(table[waiting, col.TOKEN].max(initial=0.0)),
-                context_bytes=float(table[waiting, col.CONTEXT_BYTES].sum()),
+                context_bytes=float(table[waiting, col.CONTEXT_BYTES].sum(dtype=np.float64)),
             )
         )
         self.actions.append(action)

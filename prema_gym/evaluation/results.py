@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from prema_gym.errors import ConfigError, MissingExtraError, located
+from prema_gym.files import as_given
 from prema_gym.metrics import METRICS, FloatArray, Outcomes
 from prema_gym.metrics.groups import GROUP_COLUMNS, Groups
-from prema_gym.networks import as_given
 
 if TYPE_CHECKING:
     import pandas

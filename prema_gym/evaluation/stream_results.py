@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from prema_gym.evaluation.streaming import Run
+from prema_gym.files import as_given
 from prema_gym.metrics import tally as t
 from prema_gym.metrics.dependent import Estimate, percentile_of, ratio
 from prema_gym.metrics.formulas import FloatArray
 from prema_gym.metrics.groups import STREAM_COLUMNS
-from prema_gym.networks import as_given
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.source import Traffic
 
@@ -32,20 +32,42 @@ StreamRow = dict[str, Estimate]
 
 
 @dataclass(frozen=True, kw_only=True)
+class LoopResult:
+    """What the clients of a closed loop saw.
+
+    Attributes:
+        clients: How many there are.
+        think_ms: Their mean think time, as it was drawn in these runs.
+        requests_per_s: Requests that left, served or not, a second.
+        latency_ms: Mean time from arrival to completion.
+        response_law_ms: clients / rate - think time: by the interactive response-time law the mean
+            time from a request to its answer or refusal, edges of the window apart. If it is longer
+            than the latency, some clients wait for an answer that never comes.
+    """
+
+    clients: int
+    think_ms: float
+    requests_per_s: float
+    latency_ms: float
+    response_law_ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class StreamResult:
     """One policy's long runs.
 
     Attributes:
         everything: The row of all requests.
         groups: Rows by kind (``KINDS``), then by name.
-        load: Share of the machine's time that the requests asked for.
-        rate_per_s: How many came a second.
+        load: Share of the machine's time that the requests asked for; of closed loops as played.
+        rate_per_s: How many came a second, likewise.
         utilisation: Share of the time that tasks ran, killed work included.
         overhead: Share of the time spent saving and restoring contexts.
         left: Requests in the system at the end, a run.
         oldest_ms: Age of the oldest of them.
         in_system: Mean number in the system over the window.
         arrival_latency: Arrival rate × mean latency; by Little's law the same, edges apart.
+        loops: What each closed loop did, by the stream's name.
         keeps_up: Whether the machine kept up with the requests.
         could_per_s: Requests a second that it could have served, had it never been idle.
         decisions: Times the policy was asked, a request.
@@ -64,6 +86,7 @@ class StreamResult:
     keeps_up: bool
     could_per_s: float
     decisions: float
+    loops: dict[str, LoopResult]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain nested data; may hold NaN."""
@@ -97,25 +120,60 @@ def result_of(runs: Sequence[Run], catalog: Catalog, traffic: Traffic) -> Stream
     switching = sum(run.switching_cycles for run in runs)
     idle = sum(run.idle_cycles for run in runs)
     left = sum(run.left for run in runs)
+    waiting = left - len(runs) * traffic.clients  # no more clients' requests can be there
     requests = sum(run.fold.requests for run in runs)
     together = _Together(runs, seconds, ms)
     everything = together.row(t.ALL)
     finished = float(together.counts[:, t.ALL, t.FINISHED].sum())
     in_use = (busy + switching) * ms / 1e3
+    rates = _arrival_rates(together, runs, window, traffic)
     return StreamResult(
         everything=everything,
         groups=_groups(together, runs[0], catalog, traffic),
-        load=traffic.load,
-        rate_per_s=traffic.rate_per_s,
+        load=float(rates @ np.array(traffic.mean_cycles)),
+        rate_per_s=float(rates.sum()) * traffic.clock_hz,
         utilisation=busy / window,
         overhead=switching / window,
         left=left / len(runs),
         oldest_ms=max(int(run.tally.oldest[0]) for run in runs) * ms,
         in_system=sum(float(run.tally.in_system[0]) for run in runs) / window,
         arrival_latency=finished / window * everything["latency_ms"].value / ms,
-        keeps_up=idle > _NO_IDLE * window or left <= _BACKLOG * requests,
+        keeps_up=idle > _NO_IDLE * window or waiting <= _BACKLOG * requests,
         could_per_s=finished / in_use if in_use else math.inf,
         decisions=sum(run.decisions for run in runs) / requests,
+        loops={
+            traffic.streams[i].name: _loop(together, runs, window, traffic, i)
+            for i in traffic.closed
+        },
+    )
+
+
+def _arrival_rates(
+    together: _Together, runs: Sequence[Run], window: int, traffic: Traffic
+) -> FloatArray:
+    """Requests of each stream that come, float64 (streams,) [1/cycle]: declared, else counted."""
+    rates = np.array(traffic.rates)
+    for i in traffic.closed:
+        arrived = together.counts[:, runs[0].fold.first_stream + i, t.ARRIVED].sum()
+        rates[i] = arrived / window
+    return rates
+
+
+def _loop(
+    together: _Together, runs: Sequence[Run], window: int, traffic: Traffic, i: int
+) -> LoopResult:
+    """What became of the closed loop that stream i is."""
+    stream, group = traffic.streams[i], runs[0].fold.first_stream + i
+    counts = together.counts[:, group].sum(axis=0)
+    per_s = float(counts[t.ARRIVED] - counts[t.LEFT]) / window * traffic.clock_hz
+    sent, thought = sum(run.thinking[i] for run in runs)
+    clients, think_ms = stream.clients or 0, float(thought) / max(sent, 1) * 1e3 / traffic.clock_hz
+    return LoopResult(
+        clients=clients,
+        think_ms=think_ms,
+        requests_per_s=per_s,
+        latency_ms=together.row(group)["latency_ms"].value,
+        response_law_ms=1e3 * clients / per_s - think_ms if per_s else math.inf,
     )
 
 

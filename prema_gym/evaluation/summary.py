@@ -20,6 +20,7 @@ from prema_gym.evaluation.intervals import (
 )
 from prema_gym.evaluation.results import Mark, MetricValue, PolicyResult
 from prema_gym.evaluation.settings import EvaluationSettings
+from prema_gym.files import as_given
 from prema_gym.metrics import (
     METRICS,
     SLA_TARGETS,
@@ -32,7 +33,6 @@ from prema_gym.metrics import (
     values_of,
 )
 from prema_gym.metrics.groups import Groups, groups_of
-from prema_gym.networks import as_given
 
 _CURVE: Better = "lower"  # each point of the SLA curve
 _DIRECTIONS = (*(metric.better for metric in METRICS), *(_CURVE for _ in SLA_TARGETS))

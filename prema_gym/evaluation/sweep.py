@@ -15,7 +15,13 @@ from typing import Any
 
 from prema_gym.evaluation.policy import Decider
 from prema_gym.evaluation.stream_results import StreamResult, StreamRow
-from prema_gym.evaluation.streams import Progress, StreamSettings, play_points
+from prema_gym.evaluation.streams import (
+    PointPlayer,
+    Progress,
+    StreamSettings,
+    play_points,
+    settings_for,
+)
 from prema_gym.metrics.dependent import Estimate
 from prema_gym.metrics.groups import GROUP_COLUMNS
 from prema_gym.workloads.changes import changed
@@ -66,7 +72,7 @@ class SweepPoint:
 
     Attributes:
         policy: Its name.
-        load: Share of the machine's time asked for.
+        load: Share of the machine's time asked for, by open streams.
         over: Other keys that were set, by name.
         rate_per_s: Requests a second.
         worst: The group that takes most of what the promise allows.
@@ -104,13 +110,21 @@ class SweepPoint:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> SweepPoint:
-        """Read what :meth:`to_dict` gave, also after JSON, where NaN is None."""
+        """Read what :meth:`to_dict` gave, also after JSON, where NaN and infinity are None."""
 
         def estimate(values: Sequence[float | None]) -> Estimate:
             return Estimate(*(math.nan if value is None else value for value in values))
 
         row = {name: estimate(values) for name, values in data["row"].items()}
-        return cls(**{**data, "taken": estimate(data["taken"]), "row": row})
+        could = data["could_per_s"]  # infinity: a machine that never worked
+        return cls(
+            **{
+                **data,
+                "taken": estimate(data["taken"]),
+                "row": row,
+                "could_per_s": math.inf if could is None else could,
+            }
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +183,7 @@ def sweep(
     progress: Progress | None = None,
     known: Sequence[SweepPoint] = (),
     keep: Callable[[SweepPoint], None] = lambda point: None,
+    player: PointPlayer = play_points,
 ) -> Sweep:
     """Play every policy at every load, then find where each breaks the promise.
 
@@ -182,36 +197,32 @@ def sweep(
         threads: Threads that play; None: one a core.
         progress: Told how many runs have been played, and of how many.
         known: Points of an earlier sweep with the same scenario and settings.
-        keep: Called with every new point.
+        keep: Called with every new point, as soon as it is known.
+        player: Who plays; default: threads of this process.
 
     Raises:
         ConfigError: A setting or a policy is none.
     """
-    settings = StreamSettings() if settings is None else settings
+    settings = settings_for(scenario, StreamSettings() if settings is None else settings)
     found = {_key(p.policy, p.load, p.over): p for p in known}
 
     def play(wanted: Sequence[tuple[str, float, Mapping[str, Any]]]) -> None:
         new = [one for one in wanted if _key(*one) not in found]
         points = [(n, changed(scenario, {**values, "load": load})) for n, load, values in new]
-        results = play_points(points, policies, settings, threads=threads, progress=progress)
-        for (name, load, values), result in zip(new, results, strict=True):
+
+        def note(i: int, result: StreamResult) -> None:
+            name, load, values = new[i]
             found[_key(name, load, values)] = point = _point(name, load, values, slo, result)
             keep(point)
 
+        player(points, policies, settings, threads=threads, progress=progress, found=note)
+
     play([(name, load, values) for name in policies for values in over for load in loads])
     lines = [(name, values) for name in policies for values in over]
-    while True:
-        gaps = [_gap(_line(found.values(), *one)) for one in lines]
-        todo = [
-            (name, round((gap[0] + gap[1]) / 2, 6), values)
-            for (name, values), gap in zip(lines, gaps, strict=True)
-            if gap is not None and gap[1] - gap[0] > TOLERANCE
-        ]
-        if not todo:
-            break
+    while todo := _halves(found.values(), lines):
         play(todo)
     points = [point for one in lines for point in _line(found.values(), *one)]
-    breaking = [_breaking(name, values, _line(points, name, values)) for name, values in lines]
+    breaking = [_breaking(*one, _line(points, *one)) for one in lines]
     return Sweep(scenario=scenario, slo=slo, settings=settings, points=points, breaking=breaking)
 
 
@@ -254,12 +265,24 @@ def _gap(line: Sequence[SweepPoint]) -> tuple[float, float] | None:
     return None
 
 
+def _halves(
+    points: Any,  # noqa: ANN401 - a dictionary's values
+    lines: Sequence[tuple[str, Mapping[str, Any]]],
+) -> list[tuple[str, float, Mapping[str, Any]]]:
+    """The middle of every gap that is wider than the tolerance, for each policy and other keys."""
+    gaps = [(one, _gap(_line(points, *one))) for one in lines]
+    return [
+        (name, round((gap[0] + gap[1]) / 2, 6), values)
+        for (name, values), gap in gaps
+        if gap is not None and gap[1] - gap[0] > TOLERANCE
+    ]
+
+
 def _breaking(policy: str, over: Mapping[str, Any], line: Sequence[SweepPoint]) -> Breaking:
     gap = _gap(line)
     load = line[-1].load if gap is None else gap[0]
     kept = [p.load for p in line if p.keeps_up and p.taken.high <= 1 and p.load <= load]
     broken = [p.load for p in line if not p.keeps_up or p.taken.low > 1]
-    per_load = line[0].rate_per_s / line[0].load
     return Breaking(
         policy=policy,
         over=dict(over),
@@ -267,5 +290,5 @@ def _breaking(policy: str, over: Mapping[str, Any], line: Sequence[SweepPoint]) 
         low=max(kept, default=0.0),
         high=min(broken, default=math.nan),
         beyond=gap is None,
-        rate_per_s=load * per_load,
+        rate_per_s=next((p.rate_per_s for p in line if p.load == load), 0.0),
     )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prema_gym.errors import located
+from prema_gym.files import as_given
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.layout import SWITCH_CYCLES
 from prema_gym.hardware.profile import Profile, build_profile
@@ -136,7 +137,7 @@ def preemption_table(
     rows = []
     for batch in batches:
         profile = build_profile(config, network, batch=batch, input_length=input_length)
-        with located(f"{network.name} at batch {batch}"):
+        with located(f"{as_given(network.name)} at batch {batch}"):
             found = preemption_spread(profile, output_length=output_length)
         rows.append(
             PreemptionRow(

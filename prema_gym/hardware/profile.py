@@ -126,11 +126,11 @@ def build_profile(
         first = len(rows)
         cycles = _append_phase(config, phase, batch, expect, rows)
         if cycles == 0:
-            raise WorkloadError(f"network {network.name!r} has a phase without work")
+            raise WorkloadError(f"{network.where} has a phase without work")
         repeat = OUTPUT_STEPS if phase.repeat == "output" else phase.repeat
         phases.append((first, len(rows), cycles, repeat))
     if not phases:
-        raise WorkloadError(f"network {network.name!r} has no work")
+        raise WorkloadError(f"{network.where} has no work")
     _check_sizes(config, rows, phases)
     return Profile(
         config=config,

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prema_gym.files import as_given
 from prema_gym.lazy import on_first_use
 from prema_gym.networks.attention import Attention, GroupedAttention, SelfAttention
 from prema_gym.networks.convolution import Conv2d, Pool2d, UpConv2d
@@ -34,7 +35,7 @@ from prema_gym.networks.pointwise import (
     Softmax,
 )
 from prema_gym.networks.recurrent import GRUCell, LSTMCell
-from prema_gym.networks.registry import as_given, full_name, get, names, notes, register
+from prema_gym.networks.registry import full_name, get, names, notes, register
 from prema_gym.networks.tensor import Shape, Tensor, concat
 from prema_gym.networks.work import Gemm, VectorWork, Work
 

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 from prema_gym.checks import Constraint, check_fields, optional, whole
 from prema_gym.errors import ConfigError, located
+from prema_gym.files import as_given
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.sizes import Name
 from prema_gym.networks.tensor import Shape, Tensor
@@ -120,7 +121,7 @@ class Network:
     @property
     def where(self) -> str:
         """How error messages call this network."""
-        return f"network {self.name!r}"
+        return f"network {as_given(self.name)!r}"
 
     @classmethod
     def from_layers(

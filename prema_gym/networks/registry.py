@@ -12,6 +12,7 @@ import os
 import re
 
 from prema_gym.errors import ConfigError, UnknownNameError, located
+from prema_gym.files import remember
 from prema_gym.networks.importers import is_file, read_network
 from prema_gym.networks.importers.formats import endings, join_name, split_name
 from prema_gym.networks.network import Network, check_wiring
@@ -19,7 +20,6 @@ from prema_gym.networks.zoo import ZOO
 
 _NETWORKS: dict[str, Network] = {network.name: network for network in ZOO}
 _NOTES: dict[str, tuple[str, ...]] = {}
-_GIVEN: dict[str, str] = {}  # files as they were first named, by absolute path
 
 # A name is also a word of a command line, a cell of a table and a value in a file.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -57,8 +57,6 @@ def get(name: str, *, where: str = "") -> Network:
         raise UnknownNameError("network", str(name), known, where, note=note)
     imported = read_network(name, name=known_as)
     _NOTES[known_as] = imported.notes
-    if name not in _GIVEN.values():  # the same words in another folder are another file
-        _GIVEN[known_as] = name
     return _NETWORKS.setdefault(known_as, imported.network)
 
 
@@ -72,12 +70,7 @@ def full_name(name: str) -> str:
     if not is_file(name) or name in _NETWORKS:
         return name
     path, reading = split_name(name)
-    return join_name(os.path.realpath(path), reading)
-
-
-def as_given(name: str) -> str:
-    """What results call a network: a file by the words that first named it, not the whole path."""
-    return _GIVEN.get(name, name)
+    return remember(join_name(os.path.realpath(path), reading), name)
 
 
 def register(network: Network) -> None:

@@ -5,9 +5,19 @@ All functions work in place on environment ``b`` of the batch. Times are int64 c
 
 from __future__ import annotations
 
-from prema_gym.compiled.jit import inlined
+from prema_gym.compiled.jit import in_place, inlined
 from prema_gym.simulator.options import EngineOptions
-from prema_gym.simulator.state import IDLE, NONE, REJECTED, RUN, State
+from prema_gym.simulator.state import (
+    IDLE,
+    LOOP_READY,
+    LOOP_RESERVE,
+    LOOP_SENT,
+    LOOP_THOUGHT,
+    NONE,
+    REJECTED,
+    RUN,
+    State,
+)
 
 
 @inlined
@@ -51,8 +61,54 @@ def take_arrivals(state: State, b: int, options: EngineOptions) -> bool:
     ):
         if options.queue_limit != NONE and _in_system(state, b) > options.queue_limit:
             state.task[b, env["arrived"]]["completion_cycles"] = REJECTED
+            send_next(state, b, state.task[b, env["arrived"]]["stream"])
+        if options.refills:
+            state.task[b, env["arrived"]]["number"] = env["numbered"]
+            env["numbered"] += 1
         env["arrived"] += 1
+    if options.refills and env["numbered"] >= env["stop_number"]:
+        env["known_cycles"] = 0
     return bool(env["arrived"] > before)
+
+
+@inlined
+def send_next(state: State, b: int, stream: int) -> None:
+    """A request has left: if it was a closed loop's, its client thinks, then sends the next one.
+
+    The client of one that is rejected or dropped hears of it when the machine next looks.
+    """
+    if state.loops.shape[1] > 0 and state.loops[b, stream, LOOP_RESERVE] > 0:
+        _send_next(state, b, stream)
+
+
+@in_place  # called, not inlined: most simulations have no closed loop
+def _send_next(state: State, b: int, stream: int) -> None:
+    env, loop = state.env[b], state.loops[b, stream]
+    sent = loop[LOOP_SENT]
+    following = state.upcoming[b, stream, sent % state.upcoming.shape[2]]
+    now = env["now_cycles"]
+    place = make_place(state, b, now + following["arrival_cycles"])
+    state.task[b, place] = following
+    task = state.task[b, place]
+    task["arrival_cycles"] += now
+    task["deadline_cycles"] += now
+    task["stopped_cycles"] += now
+    loop[LOOP_SENT] = sent + 1
+    loop[LOOP_THOUGHT] += following["arrival_cycles"]
+    if loop[LOOP_READY] - loop[LOOP_SENT] < loop[LOOP_RESERVE]:
+        env["known_cycles"] = 0
+
+
+@in_place
+def make_place(state: State, b: int, arrival_cycles: int) -> int:
+    """Make room for one more loaded task, behind all that arrive no later; say where."""
+    env = state.env[b]
+    place = env["num_tasks"]
+    env["num_tasks"] = place + 1
+    while place > env["arrived"] and state.task[b, place - 1]["arrival_cycles"] > arrival_cycles:
+        state.task[b, place] = state.task[b, place - 1]
+        place -= 1
+    return int(place)
 
 
 @inlined
@@ -93,6 +149,7 @@ def run_for(state: State, b: int, cycles: int) -> bool:
     env["draining"] = 0
     leave(state, b, env["runner"])
     env["runner"] = NONE
+    send_next(state, b, task["stream"])
     return True
 
 

@@ -42,7 +42,7 @@ def check_state(given: State, own: State, *, record_timeline: bool) -> None:
     Raises:
         ConfigError: The shapes or types differ, or only one of the two keeps a timeline.
     """
-    for name in ("env", "task", "slots", "by_arrival", "observation", "mask"):
+    for name in ("env", "task", "slots", "by_arrival", "observation", "mask", "upcoming", "loops"):
         check_array(name, getattr(given, name), getattr(own, name))
     like = own.timeline
     if np.shape(given.timeline) != like.shape:  # there may be room for more slices, or fewer

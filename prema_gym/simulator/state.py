@@ -27,6 +27,12 @@ UNLOADED, ASKING, DONE, TRUNCATED = range(4)
 # was about to wake, or the running task to run on.
 SHORT_AWAKE, SHORT_RUNNING = -1, -2
 
+# Columns of State.loops: how many requests of a closed loop have been sent, how many lie ready
+# (counted from the first one ever sent), when there are too few to go on (0: no closed loop), and
+# the sum of the think times before those sent [cycles].
+LOOP_SENT, LOOP_READY, LOOP_RESERVE, LOOP_THOUGHT = range(4)
+LOOP_FIELDS = 4
+
 # In place of a completion time.
 DROPPED, REJECTED = -2, -3  # left unserved when it was too late; found the queue full
 
@@ -126,6 +132,10 @@ ENV_DTYPE = np.dtype(
             "wakeups",
             "illegal_actions",
             "num_slices",
+            # Of a long run:
+            "known_cycles",  # time up to which all arrivals are loaded, 0 to stop at once
+            "numbered",  # tasks that ever arrived
+            "stop_number",  # stop when so many have
         )
     ],
     align=True,
@@ -135,7 +145,8 @@ ENV_DTYPE = np.dtype(
 class State(NamedTuple):
     """The arrays one compiled call works on (B environments, N tasks, S slots, C columns).
 
-    ``timeline`` has zero length where no timeline is recorded.
+    ``timeline`` has zero length where no timeline is recorded, ``upcoming`` and ``loops`` where no
+    stream is a closed loop.
     """
 
     env: NDArray[np.void]  # (B,) ENV_DTYPE
@@ -145,6 +156,8 @@ class State(NamedTuple):
     observation: NDArray[np.float32]  # (B, S, C)
     mask: NDArray[np.bool_]  # (B, A)
     timeline: NDArray[np.int64]  # (B, T, 4) task, kind, start, end
+    upcoming: NDArray[np.void]  # (B, streams, R) TASK_DTYPE: a ring of what is asked next
+    loops: NDArray[np.int64]  # (B, streams, LOOP_FIELDS)
 
     def copy(self) -> State:
         """Return the same arrays, copied."""
@@ -156,6 +169,8 @@ class State(NamedTuple):
             self.observation.copy(),
             self.mask.copy(),
             self.timeline.copy(),
+            _copied(self.upcoming),
+            self.loops.copy(),
         )
 
 
@@ -193,4 +208,6 @@ def allocate(
         observation=np.zeros((num_envs, slots, columns), np.float32),
         mask=np.zeros((num_envs, actions), np.bool_),
         timeline=np.zeros((num_envs, slices, 4), np.int64),
+        upcoming=np.zeros((num_envs, 0, 0), TASK_DTYPE),
+        loops=np.zeros((num_envs, 0, LOOP_FIELDS), np.int64),
     )

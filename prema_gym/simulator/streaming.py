@@ -1,9 +1,11 @@
 """How is a run played that has no end? `StreamSimulator`: tasks are loaded as those before arrive.
 
-Time stops whenever every loaded task has arrived (`short`). The caller reads what has become of the
-finished ones (``tasks``), has them removed (:meth:`StreamSimulator.make_room_for`) and adds more.
-What happens is what happens where all tasks are loaded from the start, to the cycle; memory holds
-those in the system and the next few. Unchecked, like what it is made of.
+Time stops whenever it is not known who arrives next (`short`). The caller reads what has become of
+the finished ones (``tasks``), has them removed (:meth:`StreamSimulator.make_room_for`), adds more
+and lets it go on. What happens is what happens where all tasks are loaded from the start, to the
+cycle; memory holds those in the system and the next few. A closed loop's requests are laid ready
+without an arrival; the engine sends one whenever an answer has come and its client has thought.
+Unchecked, like what it is made of.
 """
 
 from __future__ import annotations
@@ -13,13 +15,18 @@ from numpy.typing import NDArray
 
 from prema_gym.compiled.jit import in_place
 from prema_gym.hardware.layout import ProfileTable
-from prema_gym.simulator.clock import spend, take_arrivals
+from prema_gym.simulator.clock import make_place, spend, take_arrivals
 from prema_gym.simulator.loading import add_task, clear_env
 from prema_gym.simulator.options import EngineOptions
 from prema_gym.simulator.rules import observe
 from prema_gym.simulator.state import (
     ASKING,
     IDLE,
+    LOOP_FIELDS,
+    LOOP_READY,
+    LOOP_RESERVE,
+    LOOP_SENT,
+    LOOP_THOUGHT,
     NONE,
     SHORT_AWAKE,
     SHORT_RUNNING,
@@ -59,10 +66,12 @@ class StreamSimulator(UncheckedSimulator):
         return np.asarray(self._state.env["status"] < 0)
 
     def make_room_for(self, count: int, b: int) -> None:
-        """Remove the finished tasks of a run, and see that ``count`` more can be added."""
+        """Remove the finished tasks of a run; see that ``count`` more can be added, or sent."""
         words, _ = self.words
         remove_finished(self._state, words, np.empty(self.max_tasks, np.int64), b)
-        needed = int(self._state.env["num_tasks"][b]) + count
+        loops = self._state.loops[b]
+        ready = int((loops[:, LOOP_READY] - loops[:, LOOP_SENT]).sum())
+        needed = int(self._state.env["num_tasks"][b]) + ready + count
         if needed <= self.max_tasks:
             return
         task = aligned(np.zeros((self.num_envs, needed), TASK_DTYPE))
@@ -72,18 +81,63 @@ class StreamSimulator(UncheckedSimulator):
         self._state = self._state._replace(task=task)
         self._words = None
 
-    def add(
-        self, arrays: WorkloadArrays, streams: NDArray[np.int64], first_number: int, b: int
-    ) -> None:
-        """Load more tasks into a run for which there is room, and play on to a decision.
+    def add(self, arrays: WorkloadArrays, streams: NDArray[np.int64], b: int) -> None:
+        """Load more tasks into a run for which there is room; time stands still.
 
         Args:
-            arrays: int64 (1, count), in order of arrival, none before the last one loaded.
+            arrays: int64 (1, count), none earlier than what has been played.
             streams: int64 (count,), which stream each comes from.
-            first_number: Number of the first of them among all that ever arrived.
             b: The run.
         """
-        add_tasks(*self.engine_arguments, arrays, streams, first_number, b)
+        add_tasks(*self.engine_arguments, arrays, streams, b)
+
+    def close_loops(self, reserves: NDArray[np.int64], most_ready: int) -> None:
+        """Say which streams are closed loops, before anything is loaded.
+
+        Args:
+            reserves: int64 (streams,), time stops when fewer requests lie ready; 0: no closed loop.
+            most_ready: Requests that do at most.
+        """
+        shape = self.num_envs, reserves.size
+        loops = np.zeros((*shape, LOOP_FIELDS), np.int64)
+        loops[..., LOOP_RESERVE] = reserves
+        upcoming = np.zeros((*shape, most_ready), TASK_DTYPE)
+        self._state = self._state._replace(upcoming=upcoming, loops=loops)
+
+    def thinking(self, b: int) -> NDArray[np.int64]:
+        """Requests that closed loops have sent after an answer, and the think times before them.
+
+        Returns:
+            int64 (streams, 2), the latter a sum [cycles]; (0, 2) without a closed loop.
+        """
+        return self._state.loops[b][:, [LOOP_SENT, LOOP_THOUGHT]]
+
+    def to_prepare(self, stream: int, b: int) -> int:
+        """How many requests of a closed loop can be laid ready."""
+        loop = self._state.loops[b, stream]
+        lying = int(loop[LOOP_READY] - loop[LOOP_SENT])
+        return self._state.upcoming.shape[2] - lying if loop[LOOP_RESERVE] else 0
+
+    def prepare(self, arrays: WorkloadArrays, stream: int, b: int) -> None:
+        """Lay requests of a closed loop ready, to be sent when answers come.
+
+        Args:
+            arrays: int64 (1, count), no more than :meth:`to_prepare`; their clock starts with the
+                think time before each.
+            stream: Which.
+            b: The run.
+        """
+        prepare_tasks(*self.engine_arguments, arrays, stream, b)
+
+    def go_on(self, known_cycles: int, stop_number: int, b: int) -> None:
+        """Play a run on to a decision, or until it is short.
+
+        Args:
+            known_cycles: Time from which on more arrivals must be loaded.
+            stop_number: Stop when so many tasks have ever arrived.
+            b: The run.
+        """
+        play_further(*self.engine_arguments, known_cycles, stop_number, b)
 
 
 @in_place
@@ -126,17 +180,46 @@ def add_tasks(
     options: EngineOptions,
     workload: WorkloadArrays,
     streams: NDArray[np.int64],
-    first_number: int,
     b: int,
 ) -> None:
     """Do what :meth:`StreamSimulator.add` does."""
-    env = state.env[b]
     for i in range(streams.shape[0]):
-        task = state.task[b, env["num_tasks"]]
+        place = make_place(state, b, workload.arrival_cycles[0, i])
+        add_task(state.task[b, place], table, options, workload, 0, i)
+        state.task[b, place]["stream"] = streams[i]
+
+
+@in_place
+def prepare_tasks(
+    state: State,
+    table: ProfileTable,
+    options: EngineOptions,
+    workload: WorkloadArrays,
+    stream: int,
+    b: int,
+) -> None:
+    """Do what :meth:`StreamSimulator.prepare` does."""
+    for i in range(workload.num_tasks[0]):
+        ready = state.loops[b, stream, LOOP_READY]
+        task = state.upcoming[b, stream, ready % state.upcoming.shape[2]]
         add_task(task, table, options, workload, 0, i)
-        task["stream"] = streams[i]
-        task["number"] = first_number + i
-        env["num_tasks"] += 1
+        task["stream"] = stream
+        state.loops[b, stream, LOOP_READY] = ready + 1
+
+
+@in_place
+def play_further(
+    state: State,
+    table: ProfileTable,
+    options: EngineOptions,
+    known_cycles: int,
+    stop_number: int,
+    b: int,
+) -> None:
+    """Do what :meth:`StreamSimulator.go_on` does."""
+    env = state.env[b]
+    env["known_cycles"] = known_cycles
+    env["stop_number"] = stop_number
     wake = env["status"] == SHORT_AWAKE
     env["status"] = ASKING
     if env["runner"] == NONE and not wake:  # the beginning

@@ -52,11 +52,8 @@ class UncheckedSimulator(Readings):
         self.max_tasks = max_tasks
         self.record_timeline = record_timeline
         self._options = options
-        # Slices one step can add: each of at most max_tasks + 1 dispatches brings a run, a save,
-        # a restore and an idle gap.
-        self._slices_per_step = 4 * (max_tasks + 2) if record_timeline else 0
         actions = slots * options.num_mechanisms
-        room = 2 * self._slices_per_step
+        room = 2 * self.slices_per_step
         self._state = allocate(num_envs, max_tasks, slots, NUM_COLUMNS, actions, room)
         self._all_rows = np.arange(num_envs, dtype=np.int64)
         self._bind()
@@ -103,6 +100,14 @@ class UncheckedSimulator(Readings):
         return self._state, self.catalog.table, self._options
 
     @property
+    def slices_per_step(self) -> int:
+        """The most slices that one step adds to the timeline; 0 where none is kept.
+
+        Each of at most N + 1 dispatches brings a run, a save, a restore and an idle gap.
+        """
+        return 4 * (self.max_tasks + 2) if self.record_timeline else 0
+
+    @property
     def words(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The memory of ``tasks`` and ``env`` as plain numbers: int64 (B, N, …), (B, …).
 
@@ -146,7 +151,7 @@ class UncheckedSimulator(Readings):
         if not self.record_timeline:
             return
         timeline = self._state.timeline
-        needed = int(self._state.env["num_slices"].max()) + self._slices_per_step
+        needed = int(self._state.env["num_slices"].max()) + self.slices_per_step
         if needed > timeline.shape[1]:
             grown = np.zeros((self.num_envs, 2 * needed, 4), np.int64)
             grown[:, : timeline.shape[1]] = timeline
@@ -157,11 +162,11 @@ class UncheckedSimulator(Readings):
 
         The values of the new ones are undefined until the next step, or load of every environment.
         """
-        env, task, slots, by_arrival, observation, mask, timeline = self._state
+        env, task, slots, by_arrival, observation, mask, *rest = self._state
         # Twice as quick as `_replace` and `empty_like`, and this is done at every step.
         observation = np.empty(observation.shape, np.float32)
         mask = np.empty(mask.shape, np.bool_)
-        self._state = State(env, task, slots, by_arrival, observation, mask, timeline)
+        self._state = State(env, task, slots, by_arrival, observation, mask, *rest)
 
     def _write_tables(self, state: State) -> None:
         """Write the observation and mask of a state as it stands."""

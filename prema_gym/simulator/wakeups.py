@@ -7,7 +7,7 @@ floats.
 from __future__ import annotations
 
 from prema_gym.compiled.jit import inlined
-from prema_gym.simulator.clock import leave, run_on, spend, take_arrivals
+from prema_gym.simulator.clock import leave, run_on, send_next, spend, take_arrivals
 from prema_gym.simulator.decisions import dispatch
 from prema_gym.simulator.options import Drop, EngineOptions, TokenWait
 from prema_gym.simulator.rules import Record, earliest_slot, waited_cycles
@@ -32,7 +32,7 @@ def play_on(state: State, b: int, options: EngineOptions, wake: bool) -> None:
     """Play on until the policy must be asked, the work is done, or a limit is reached."""
     env = state.env[b]
     while True:
-        if options.refills and env["arrived"] == env["num_tasks"]:
+        if options.refills and env["now_cycles"] >= env["known_cycles"]:
             env["status"] = SHORT_AWAKE if wake else SHORT_RUNNING
             return
         if wake:
@@ -40,7 +40,7 @@ def play_on(state: State, b: int, options: EngineOptions, wake: bool) -> None:
             present = env["admitted"] - env["finished"]
             if present == 0:
                 if env["finished"] == env["num_tasks"]:
-                    env["status"] = DONE
+                    env["status"] = TRUNCATED if options.ends_at_last_arrival else DONE
                     return
                 gap = state.task[b, env["arrived"]]["arrival_cycles"] - env["now_cycles"]
                 spend(state, b, NONE, IDLE, gap)
@@ -51,6 +51,8 @@ def play_on(state: State, b: int, options: EngineOptions, wake: bool) -> None:
                 limit_reached = (
                     options.max_decisions > 0 and env["decisions"] >= options.max_decisions
                 ) or (options.horizon_cycles > 0 and env["now_cycles"] >= options.horizon_cycles)
+                if options.ends_at_last_arrival and env["arrived"] == env["num_tasks"]:
+                    limit_reached = True
                 env["status"] = TRUNCATED if limit_reached else ASKING
                 return
             if env["runner"] == NONE:
@@ -114,6 +116,7 @@ def _pass_over(state: State, b: int, options: EngineOptions) -> None:
             return
         if task["completion_cycles"] == NONE:
             task["completion_cycles"] = DROPPED
+            send_next(state, b, task["stream"])
         env["admitted"] += 1
         env["finished"] += 1
 
@@ -135,6 +138,7 @@ def _drop(state: State, b: int, options: EngineOptions) -> None:
         if slot == env["drain_slot"]:
             env["drain_slot"] = NONE
         leave(state, b, slot)
+        send_next(state, b, task["stream"])
         if env["admitted"] - env["finished"] == 1:  # nobody is left to drain for
             env["draining"] = 0
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym.evaluation.recording import Decision, Preemption, Recording
+from prema_gym.files import as_given
 from prema_gym.metrics import IntArray
 from prema_gym.networks import is_file
 from prema_gym.simulator import NONE, SLICE_KINDS, Simulator
@@ -175,7 +176,7 @@ def episode_of(
         arrived.append(
             TaskView(
                 index=index,
-                network=networks[int(task["network"])],
+                network=as_given(networks[int(task["network"])]),
                 batch_size=int(task["batch_size"]),
                 priority=int(task["priority"]),
                 arrival_ms=float(task["arrival_cycles"] * ms),

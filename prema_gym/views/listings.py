@@ -6,6 +6,7 @@ views print as a table, JSON or CSV. Times in milliseconds or microseconds, size
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Protocol
@@ -13,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from prema_gym import networks
+from prema_gym.files import as_given
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.machines import MACHINES
 from prema_gym.hardware.preemption import preemption_table
@@ -27,6 +29,7 @@ from prema_gym.workloads.lengths import default_lengths
 from prema_gym.workloads.output_lengths import learn_output_lengths
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.source import Source, Traffic, traffic_of
+from prema_gym.workloads.streams import Stream
 from prema_gym.workloads.tables import CatalogArrays, task_probabilities
 
 BATCHES = (1, 4, 16)  # the paper's batch sizes (fidelity.md, R)
@@ -160,8 +163,8 @@ def scenario_rows(chosen: Iterable[tuple[Scenario, str]] | None = None) -> Rows:
                 "scenario": scenario.name,
                 "tasks": tasks,
                 "arrival": tuple(arrival),
-                "load": traffic.load,
-                "rate/s": traffic.rate_per_s,
+                "load": traffic.load if traffic.is_open else math.nan,
+                "rate/s": traffic.rate_per_s if traffic.is_open else math.nan,
                 "work_ms": tasks * _mean_cycles(traffic) * 1e3 / traffic.clock_hz,
                 "batches": scenario.batch_sizes,
                 "priorities": scenario.priorities,
@@ -181,11 +184,12 @@ def stream_rows(scenario: Scenario) -> Rows:
         {
             "stream": stream.name,
             "arrival": stream.arrival,
-            "rate/s": rate * traffic.clock_hz,
-            "load": rate * cycles,
+            "rate/s": math.nan if stream.is_closed else rate * traffic.clock_hz,
+            "load": math.nan if stream.is_closed else rate * cycles,
+            **_loop_cells(stream, bool(traffic.closed)),
             "mean_ms": cycles * ms,
             "deadline_ms": float(np.mean(arrays.allowance_cycles[_profiles_of(arrays)])) * ms,
-            "networks": [networks.as_given(one) for one in stream.networks or scenario.networks],
+            "networks": [as_given(one) for one in stream.networks or scenario.networks],
             "priorities": sorted({int(weight) for weight in arrays.priorities}),
         }
         for stream, arrays, rate, cycles in zip(
@@ -195,8 +199,16 @@ def stream_rows(scenario: Scenario) -> Rows:
 
 
 def _mean_cycles(traffic: Traffic) -> float:
-    """Mean true isolated time of a request of all streams [cycles]."""
-    return traffic.load / sum(traffic.rates)
+    """Mean true isolated time of a request [cycles]; NaN where the policy decides how many come."""
+    return math.nan if traffic.closed else traffic.load / sum(traffic.rates)
+
+
+def _loop_cells(stream: Stream, are_closed: bool) -> dict[str, object]:
+    """Clients and think time, where some stream has them."""
+    if not are_closed:
+        return {}
+    clients = stream.clients if stream.is_closed else math.nan
+    return {"clients": clients, "think_ms": stream.think_ms if stream.is_closed else math.nan}
 
 
 def _profiles_of(arrays: CatalogArrays) -> IntArray:
@@ -219,7 +231,7 @@ def request_rows(scenario: Scenario, seed: int, count: int) -> Rows:
         {
             "arrival_ms": arrays.arrival_cycles[0, i] * ms,
             "stream": name,
-            "network": networks.as_given(scenario.networks[arrays.network[0, i]]),
+            "network": as_given(scenario.networks[arrays.network[0, i]]),
             "batch": arrays.batch_size[0, i],
             "input_length": catalog.arrays.input_length[arrays.profile[0, i]],
             "output_length": arrays.output_length[0, i],

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
+from prema_gym.files import as_given
 from prema_gym.hardware.bottleneck import shares_of
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.memory import memory_need
 from prema_gym.hardware.overlap import executed_phases
 from prema_gym.hardware.preemption import PreemptionRow, preemption_table
 from prema_gym.hardware.timing import LayerTiming, NetworkTiming, time_network
-from prema_gym.networks import as_given
 from prema_gym.networks.network import FixedPhases, Network, Phase
 
 Row = dict[str, object]

@@ -25,6 +25,15 @@ _DETAILS = {
 }
 
 
+_LOOP = {
+    "clients": "clients",
+    "think_ms": "think (ms)",
+    "requests_per_s": "requests/s ↑",
+    "latency_ms": "mean ↓",
+    "response_law_ms": "clients / rate - think (ms)",
+}
+
+
 def sections(evaluation: StreamEvaluation, by: Sequence[str] = ("stream",)) -> list[Section]:
     """All requests, a section for each kind of group, and what the machine did.
 
@@ -53,7 +62,16 @@ def sections(evaluation: StreamEvaluation, by: Sequence[str] = ("stream",)) -> l
         Row(name, tuple(Cell(float(getattr(result, key))) for key in _DETAILS), not result.keeps_up)
         for name, result in policies.items()
     )
-    return [*shown, Section(title="The machine", columns=(*_DETAILS.values(),), rows=details)]
+    shown.append(Section(title="The machine", columns=(*_DETAILS.values(),), rows=details))
+    loops = tuple(
+        Row(f"{stream} · {name}", tuple(Cell(float(getattr(loop, key))) for key in _LOOP))
+        for stream in dict.fromkeys(s for r in policies.values() for s in r.loops)
+        for name, result in policies.items()
+        for loop in (result.loops[stream],)
+    )
+    if loops:
+        shown.append(Section(title="Closed loops", columns=(*_LOOP.values(),), rows=loops))
+    return shown
 
 
 def _section(title: str, rows: dict[str, StreamRow]) -> Section:
@@ -114,11 +132,20 @@ def records(evaluation: StreamEvaluation) -> list[dict[str, object]]:
         for group, row in rows.items()
         for name, found in row.items()
     ]
-    return of_groups + [
-        _record(policy, "machine", "machine", name, Estimate(float(getattr(result, name))))
-        for policy, result in evaluation.policies.items()
-        for name in (*_DETAILS, "rate_per_s", "keeps_up")
-    ]
+    return (
+        of_groups
+        + [
+            _record(policy, "machine", "machine", name, Estimate(float(getattr(result, name))))
+            for policy, result in evaluation.policies.items()
+            for name in (*_DETAILS, "rate_per_s", "keeps_up")
+        ]
+        + [
+            _record(policy, "loop", stream, name, Estimate(float(getattr(loop, name))))
+            for policy, result in evaluation.policies.items()
+            for stream, loop in result.loops.items()
+            for name in _LOOP
+        ]
+    )
 
 
 def _record(policy: str, kind: str, group: str, name: str, found: Estimate) -> dict[str, object]:

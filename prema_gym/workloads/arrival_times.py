@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from prema_gym.compiled.jit import in_place
+from prema_gym.compiled.jit import in_place, inlined
 from prema_gym.workloads.arrivals import BURST, PERIODIC, POISSON, TRACE
 from prema_gym.workloads.tables import ARRIVAL, BURST_SIZE, WINDOW_CYCLES
 
@@ -27,7 +27,7 @@ def draw_arrivals(
     kind = process[ARRIVAL]
     window = process[WINDOW_CYCLES]
     num_tasks = arrival.shape[0]
-    start = int(uniforms[0] * (trace.shape[0] - num_tasks + 1)) if kind == TRACE else 0
+    start = trace_start(process, trace, uniforms)
     now = 0
     for task in range(num_tasks):
         u = uniforms[task]
@@ -41,6 +41,18 @@ def draw_arrivals(
         elif kind != BURST or task % process[BURST_SIZE] == 0:
             now = int(u * window)
         arrival[task] = now
+
+
+@inlined
+def trace_start(
+    process: npt.NDArray[np.int64],
+    trace: npt.NDArray[np.int64],
+    uniforms: npt.NDArray[np.float64],
+) -> int:
+    """Number of the request with which a workload from a trace begins; 0 for other workloads."""
+    if process[ARRIVAL] != TRACE:
+        return 0
+    return int(uniforms[0] * (trace.shape[0] - uniforms.shape[0] + 1))
 
 
 @in_place

@@ -15,6 +15,7 @@ import numpy as np
 
 from prema_gym import networks as registry
 from prema_gym.errors import UnknownNameError, WorkloadError, located
+from prema_gym.files import as_given
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.hardware.layout import ProfileTable
 from prema_gym.hardware.profile import stack_profiles
@@ -25,8 +26,15 @@ from prema_gym.workloads.costs import work_out
 from prema_gym.workloads.fields import IntArray
 from prema_gym.workloads.rates import window_of_load
 from prema_gym.workloads.scenario import Scenario
-from prema_gym.workloads.tables import CatalogArrays, FloatArray, draws, task_probabilities
-from prema_gym.workloads.traces import file_state, trace_cycles, trace_times
+from prema_gym.workloads.tables import (
+    NUM_ASKED,
+    CatalogArrays,
+    FloatArray,
+    draws,
+    task_probabilities,
+)
+from prema_gym.workloads.traces.replay import scenario_replay, trace_cycles
+from prema_gym.workloads.traces.requests import file_state
 from prema_gym.workloads.workload import WorkloadBatch, refuse
 
 
@@ -104,13 +112,14 @@ class Catalog:
         names = self.scenario.networks
         network = registry.full_name(network)
         if network not in names:
-            raise UnknownNameError("network", network, names, f"scenario {self.scenario.name!r}")
+            where = f"scenario {self.scenario.name!r}"
+            raise UnknownNameError("network", as_given(network), map(as_given, names), where)
         row = names.index(network)
         batches = self.scenario.batch_sizes
         if batch not in batches or isinstance(batch, bool):
             raise WorkloadError(
-                f"batch {batch!r} of {network!r} is not in the scenario (its batch_sizes: "
-                f"{', '.join(map(str, batches))})"
+                f"batch {batch!r} of {as_given(network)!r} is not in the scenario (its "
+                f"batch_sizes: {', '.join(map(str, batches))})"
             )
         first = int(self.arrays.first_profile[row, batches.index(batch)])
         count = int(self.arrays.num_lengths[row])
@@ -119,7 +128,7 @@ class Catalog:
         lengths = self.arrays.input_length[first : first + count].tolist()
         if input_length not in lengths:
             raise WorkloadError(
-                f"input length {input_length!r} of {network!r} is not in the scenario "
+                f"input length {input_length!r} of {as_given(network)!r} is not in the scenario "
                 f"(its lengths: {', '.join(map(str, lengths))}); set it in the scenario's lengths"
             )
         return first + int(lengths.index(input_length))
@@ -149,34 +158,37 @@ def compile_scenario(scenario: Scenario) -> Catalog:
         UnknownNameError: A network that was not registered in this process.
         ConfigError: A task or deadline would be too long for 64-bit cycle counts, a task too long
             for the quantum, or the trace cannot be replayed
-            (`prema_gym.workloads.traces.trace_cycles`).
+            (`prema_gym.workloads.traces.replay.trace_cycles`).
     """
-    return _compiled(scenario, () if scenario.trace is None else file_state(scenario.trace))
+    return _compiled(scenario, () if scenario.trace is None else file_state(scenario.trace.file))
 
 
 @lru_cache(maxsize=16)
 def _compiled(scenario: Scenario, trace_state: tuple[int, ...]) -> Catalog:
     """`compile_scenario`, for a trace's file in one state, which only tells catalogs apart."""
     del trace_state
-    times = trace_times(scenario)  # first, since it is quick to fail
+    replay = None if scenario.trace is None else scenario_replay(scenario)  # quick to fail
     # An unpickled scenario was checked in another process, which may know more networks.
     with located(f"scenario {scenario.name!r}"):
         networks = tuple(map(registry.get, scenario.networks))
     costs = work_out(scenario, networks)
-    window = scenario.window_cycles
-    if window is None:
-        window = window_of_load(scenario, costs.columns)
-    process = (list(ARRIVALS).index(scenario.arrival), window, scenario.burst_size)
     priorities = np.array(scenario.priorities, dtype=np.int64)
     arrays = CatalogArrays(
-        process=np.array(process, dtype=np.int64),
-        trace_cycles=trace_cycles(scenario, times, window),
+        process=np.zeros(3, dtype=np.int64),
+        trace_cycles=np.zeros(1, dtype=np.int64),
+        trace_asked=np.empty((0, NUM_ASKED), np.int64) if replay is None else replay.asked,
         batch_sizes=np.array(scenario.batch_sizes, dtype=np.int64),
         priorities=draws(priorities, scenario.priority_shares),
         network_draws=draws(np.arange(len(networks)), scenario.network_shares),
         batch_draws=draws(np.arange(len(scenario.batch_sizes)), scenario.batch_shares),
         **costs.columns,
     )
+    window = scenario.window_cycles
+    if window is None:
+        window = window_of_load(scenario, arrays)
+    arrays.process[:] = list(ARRIVALS).index(scenario.arrival), window, scenario.burst_size
+    if replay is not None:
+        arrays = arrays._replace(trace_cycles=trace_cycles(scenario, replay.times, window))
     factors = calibration(arrays)
     for array in (*arrays, factors):
         array.flags.writeable = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from prema_gym.errors import ConfigError, UnknownNameError, located
@@ -16,7 +16,7 @@ from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.scenario_rules import ONE_WAY
 from prema_gym.workloads.streams import Stream
 
-_STREAM_WAYS = (("rate_per_s", "load", "share"), ("sla_factor", "slo_ms"))
+_STREAM_WAYS = (("rate_per_s", "load", "share", "trace_speed"), ("sla_factor", "slo_ms"))
 
 
 def changed(scenario: Scenario, values: Mapping[str, object]) -> Scenario:
@@ -41,6 +41,37 @@ def changed(scenario: Scenario, values: Mapping[str, object]) -> Scenario:
                         place.pop(other, None)
             place[name] = value
     return Scenario.from_dict(data, where=f"scenario {scenario.name!r}, changed")
+
+
+def replaying(
+    scenario: Scenario, start: int | None, limit: int | None, speed: float | None
+) -> Scenario:
+    """The same scenario, replaying a stretch of its traces, or at another speed.
+
+    Args:
+        scenario: What is changed.
+        start: Requests before the first that is replayed; None: as it is.
+        limit: Requests that are replayed; None: as it is.
+        speed: Times as fast as in real time; None: as it is.
+
+    Raises:
+        ConfigError: Something is given, and no trace is replayed.
+    """
+    named = {"trace_from": start, "trace_limit": limit, "trace_speed": speed}
+    given = {key: value for key, value in named.items() if value is not None}
+    if not given:
+        return scenario
+    streams = [stream.name for stream in scenario.streams if stream.trace is not None]
+    if scenario.trace is None and not streams:
+        options = ", ".join(f"--{name.removeprefix('trace_')}" for name in given)
+        raise ConfigError(
+            f"{options} is for recorded traces, and scenario {scenario.name!r} has none"
+        )
+    if "trace_speed" in given:  # in real time: no load of all streams stretches it
+        scenario = replace(scenario, load=None, rate_per_s=None)
+    places = [f"streams.{name}." for name in streams]
+    places += [] if scenario.trace is None else [""]
+    return changed(scenario, {f"{at}{key}": value for at in places for key, value in given.items()})
 
 
 def _place(

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from prema_gym.errors import ConfigError
+from prema_gym.files import as_given
 from prema_gym.hardware.profile import Profile, build_profile
 from prema_gym.networks.network import Network
 from prema_gym.workloads.estimates import estimate, estimate_layer
@@ -81,7 +82,7 @@ def _profiles(
         outputs = [output_length(length, ratio) for ratio in ratio_table(model)]
         allowance = allowance_cycles(scenario, guess)
         longest = profile.total_cycles(max(outputs))
-        what = f"{network.name!r} at batch {batch} and input length {length}"
+        what = f"{as_given(network.name)!r} at batch {batch} and input length {length}"
         if max(allowance, longest) > MAX_CYCLES:
             raise ConfigError(f"{what} takes or is allowed more than {MAX_CYCLES} cycles")
         if longest > MOST_QUANTA * scenario.quantum_cycles:

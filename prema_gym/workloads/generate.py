@@ -8,7 +8,7 @@ code is compiled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,12 +17,21 @@ import numpy.typing as npt
 from prema_gym.compiled.bit_generator import next_double
 from prema_gym.compiled.jit import in_place
 from prema_gym.compiled.straight import straight_line
-from prema_gym.errors import ConfigError, WorkloadError
-from prema_gym.workloads.arrival_times import draw_arrivals, sort_stable
+from prema_gym.errors import WorkloadError
+from prema_gym.workloads.arrival_times import draw_arrivals, sort_stable, trace_start
+from prema_gym.workloads.asked import asked_or, nearest_profile
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.fields import TASK_FIELDS
-from prema_gym.workloads.scenario import Scenario
-from prema_gym.workloads.tables import CatalogArrays
+from prema_gym.workloads.tables import (
+    ASKED_ALLOWANCE,
+    ASKED_BATCH,
+    ASKED_INPUT,
+    ASKED_NETWORK,
+    ASKED_OUTPUT,
+    ASKED_PRIORITY,
+    NOT_ASKED,
+    CatalogArrays,
+)
 from prema_gym.workloads.workload import Workload, WorkloadArrays, WorkloadBatch, empty_arrays
 
 # What each of a task's six uniform numbers decides.
@@ -66,29 +75,17 @@ def draw_uniforms(
     return rng.random((num_tasks, NUM_UNIFORMS), out=out)
 
 
-def check_drawn_whole(scenario: Scenario) -> None:
-    """Refuse a scenario whose streams a workload of ``num_tasks`` would leave out in silence.
-
-    Raises:
-        ConfigError: It has ``[[streams]]``.
-    """
-    if scenario.streams:
-        raise ConfigError(
-            f"scenario {scenario.name!r} has [[streams]], which are played as long runs "
-            "(prema-gym evaluate, sweep, recommend): no workload or episode of num_tasks tasks is "
-            "drawn from them"
-        )
-
-
 def sample(catalog: Catalog, rng: np.random.Generator) -> Workload:
-    """Draw one workload; advances ``rng`` by six numbers per task.
+    """Draw one workload; where there are ``[[streams]]``, cut it from them.
+
+    Args:
+        catalog: The compiled scenario.
+        rng: Advances by six numbers per task; by what is needed where there are streams.
 
     Raises:
-        ConfigError: The scenario has ``[[streams]]``.
+        ConfigError: A stream is a closed loop, or a trace is too short.
     """
-    check_drawn_whole(catalog.scenario)
-    uniforms = draw_uniforms(rng, catalog.scenario.num_tasks)
-    out = _filled(catalog, uniforms[None])
+    out = _drawn(catalog, [rng])
     return Workload(**{name: getattr(out, name)[0] for name in TASK_FIELDS})
 
 
@@ -98,17 +95,20 @@ def sample_batch(catalog: Catalog, seeds: Iterable[int]) -> WorkloadBatch:
     The workload of a seed is also what a Gymnasium environment draws after ``reset(seed=seed)``,
     whose generator is the same.
     """
-    check_drawn_whole(catalog.scenario)
-    num_tasks = catalog.scenario.num_tasks
-    uniforms = [draw_uniforms(np.random.default_rng(seed), num_tasks) for seed in seeds]
-    if not uniforms:
+    rngs = [np.random.default_rng(seed) for seed in seeds]
+    if not rngs:
         raise WorkloadError("a batch of workloads needs at least one seed")
-    return WorkloadBatch(**_filled(catalog, np.stack(uniforms))._asdict())
+    return WorkloadBatch(**_drawn(catalog, rngs)._asdict())
 
 
-def _filled(catalog: Catalog, uniforms: npt.NDArray[np.float64]) -> WorkloadArrays:
-    """Turn uniforms (B, num_tasks, 6) into new arrays."""
-    num_workloads, num_tasks = uniforms.shape[:2]
+def _drawn(catalog: Catalog, rngs: Sequence[np.random.Generator]) -> WorkloadArrays:
+    """The workload of each generator, in new arrays."""
+    if catalog.scenario.streams:
+        from prema_gym.workloads.cuts import cut  # here: what is cut is written by `write_task`
+
+        return cut(catalog, rngs)
+    num_workloads, num_tasks = len(rngs), catalog.scenario.num_tasks
+    uniforms = np.stack([draw_uniforms(rng, num_tasks) for rng in rngs])
     out = empty_arrays(num_workloads, num_tasks)
     draft = new_draft(num_workloads, num_tasks)._replace(uniforms=uniforms)
     generate(catalog.arrays, draft, num_workloads, out)
@@ -157,9 +157,13 @@ def _generate_one(arrays: CatalogArrays, draft: Draft, row: int, out: WorkloadAr
     num_tasks = uniforms.shape[0]
     draw_arrivals(arrays.process, arrays.trace_cycles, uniforms[:, U_ARRIVAL], arrival)
     sort_stable(arrival, order, spare)
+    first = NOT_ASKED
+    if arrays.trace_asked.shape[0] > 0:
+        first = trace_start(arrays.process, arrays.trace_cycles, uniforms[:, U_ARRIVAL])
     for task in range(num_tasks):
         draw = order[task]
-        write_task(arrays, uniforms[draw], arrival[draw], row, task, out)
+        request = NOT_ASKED if first == NOT_ASKED else first + draw
+        write_task(arrays, uniforms[draw], arrival[draw], request, row, task, out)
     for task in range(num_tasks, out.profile.shape[1]):
         _clear_task(row, task, out)
     out.num_tasks[row] = num_tasks
@@ -170,31 +174,49 @@ def write_task(
     arrays: CatalogArrays,
     uniforms: npt.NDArray[np.float64],
     arrival: int,
+    request: int,
     row: int,
     task: int,
     out: WorkloadArrays,
 ) -> None:
-    """Write one task from its six uniform numbers.
+    """Write one task from its six uniform numbers, and from what a trace's request asks for.
 
     A uniform number below 1 times a whole number n, rounded to double, stays below n, so every
     index is in range.
+
+    Args:
+        arrays: The tables.
+        uniforms: float64 (NUM_UNIFORMS,).
+        arrival: When it arrives [cycles].
+        request: Number of its request in the trace, or ``NOT_ASKED``.
+        row: Workload in ``out``.
+        task: Place in it.
+        out: Where to.
     """
     network = arrays.network_draws[int(uniforms[U_NETWORK] * arrays.network_draws.shape[0])]
+    network = asked_or(arrays, request, ASKED_NETWORK, network)
     batch = arrays.batch_draws[int(uniforms[U_BATCH] * arrays.batch_draws.shape[0])]
-    position = int(uniforms[U_INPUT] * arrays.num_lengths[network])
-    profile = arrays.first_profile[network, batch] + position
+    batch = asked_or(arrays, request, ASKED_BATCH, batch)
+    first = arrays.first_profile[network, batch]
+    count = arrays.num_lengths[network]
+    profile = first + int(uniforms[U_INPUT] * count)
+    asked = asked_or(arrays, request, ASKED_INPUT, NOT_ASKED)
+    if asked != NOT_ASKED:
+        profile = nearest_profile(arrays, first, count, asked)
     outputs = arrays.output_lengths[profile]
     length = outputs[int(uniforms[U_RATIO] * outputs.shape[0])]
+    if arrays.step_cycles[profile] > 0:
+        length = asked_or(arrays, request, ASKED_OUTPUT, length)
+    priority = arrays.priorities[int(uniforms[U_PRIORITY] * arrays.priorities.shape[0])]
+    allowance = asked_or(arrays, request, ASKED_ALLOWANCE, arrays.allowance_cycles[profile])
     out.arrival_cycles[row, task] = arrival
     out.profile[row, task] = profile
     out.output_length[row, task] = length
-    out.priority[row, task] = arrays.priorities[
-        int(uniforms[U_PRIORITY] * arrays.priorities.shape[0])
-    ]
+    out.priority[row, task] = asked_or(arrays, request, ASKED_PRIORITY, priority)
     out.batch_size[row, task] = arrays.batch_sizes[batch]
     out.network[row, task] = network
     out.isolated_cycles[row, task] = (
         arrays.fixed_cycles[profile] + arrays.step_cycles[profile] * length
     )
     out.estimated_cycles[row, task] = arrays.estimated_cycles[profile]
-    out.deadline_cycles[row, task] = arrival + arrays.allowance_cycles[profile]
+    out.deadline_cycles[row, task] = arrival + allowance

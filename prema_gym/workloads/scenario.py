@@ -32,10 +32,10 @@ from prema_gym.hardware.config import NPUConfig
 from prema_gym.workloads.arrivals import ARRIVALS, DROPS
 from prema_gym.workloads.lengths import LengthModel, default_lengths
 from prema_gym.workloads.scenario_rules import (
-    FILE,
     LENGTHS,
     MACHINE,
     NETWORK,
+    check_closed,
     check_lengths,
     check_one_way,
     check_shares,
@@ -44,6 +44,7 @@ from prema_gym.workloads.scenario_rules import (
     take_from_streams,
 )
 from prema_gym.workloads.streams import STREAM, Stream
+from prema_gym.workloads.traces.log import TRACE, joined
 
 # Upper limits, far above any experiment (`scenario_rules` has that of the window in cycles).
 _MOST_TASKS = 1_000_000
@@ -56,6 +57,8 @@ _MOST_LOAD = 1e6
 _MOST_REQUESTS = 10**9
 _REQUESTS = 10_000  # of a long run, unless it says so: a p99 then rests on a hundred requests
 _MOST_RATE = 1e9
+_TASKS = 8
+_EPISODE = 128
 
 _SHARES = optional(list_of(whole(1, _MOST_SHARE), distinct=False))
 
@@ -106,12 +109,14 @@ class Scenario:
         None, _SHARES, help="how often each batch size is drawn, likewise"
     )
     num_tasks: int = declared(
-        8,
+        None,  # replaced on construction
         whole(1, _MOST_TASKS),
         unit="tasks",
-        help="tasks in one workload; a scheduler sees 16 at a time (`slots`), more wait outside in "
-        "order of arrival",
-        source="the paper's (r)",
+        help="tasks in one workload, 8 if left out; a scheduler sees 16 at a time (`slots`), more "
+        "wait outside in order of arrival. With `streams` requests in an episode cut from them, "
+        "128 if left out",
+        source="eight: the paper's (r). 128: ours, long beside the ten or so that are in a busy "
+        "system at once, so that its empty start is soon forgotten",
     )
     arrival: str = declared(
         "uniform",
@@ -147,11 +152,11 @@ class Scenario:
         source="ours: two groups in a workload of eight, as when one application asks for several "
         "inferences at once",
     )
-    trace: str | None = declared(
+    trace: Any = declared(  # a TraceLog or None; the name of a file is taken for one
         None,
-        optional(FILE),
-        help="file of a recorded trace, taken from the folder of this file; needed with `arrival = "
-        '"trace"`, refused without',
+        optional(TRACE),
+        help="file of a recorded trace, taken from the folder of this file, or a table `[trace]`, "
+        'see below; needed with `arrival = "trace"`, refused without',
     )
     trace_speed: float | None = declared(
         None,
@@ -159,6 +164,18 @@ class Scenario:
         unit="×",
         help="plays the trace in real time, so many times as fast; left out: at the rate that "
         "`window_ms` asks for",
+    )
+    trace_from: int | None = declared(
+        None,
+        optional(whole(0, _MOST_REQUESTS)),
+        unit="requests",
+        help="requests of the trace before the first one that is replayed, in order of arrival",
+    )
+    trace_limit: int | None = declared(
+        None,
+        optional(whole(1, _MOST_REQUESTS)),
+        unit="requests",
+        help="requests of the trace that are replayed; left out: all that follow",
     )
     priorities: tuple[int, ...] = declared(
         (1, 3, 9),
@@ -236,9 +253,18 @@ class Scenario:
 
     def __post_init__(self) -> None:
         with located(f"scenario {self.name!r}"):
+            if self.num_tasks is None:
+                object.__setattr__(self, "num_tasks", _EPISODE if self.streams else _TASKS)
             check_fields(self)
             take_from_streams(self)
-            for rule in (check_shares, check_trace, check_one_way, check_lengths, check_times):
+            for rule in (
+                check_shares,
+                check_trace,
+                check_one_way,
+                check_closed,
+                check_lengths,
+                check_times,
+            ):
                 rule(self)
 
     @property
@@ -304,8 +330,8 @@ class Scenario:
     def from_toml(cls, path: str | os.PathLike[str]) -> Scenario:
         """Read a scenario from a TOML file with the fields' names as keys.
 
-        A relative ``trace``, or network that is a file, is looked for from the folder of the TOML
-        file.
+        A relative ``trace``, or network that is a file (also one of ``[trace.networks]``), is
+        looked for from the folder of the TOML file.
 
         Raises:
             UnknownNameError: A key is no field.
@@ -319,8 +345,8 @@ class Scenario:
                     os.path.join(folder, name) if registry.is_file(name) else name
                     for name in table["networks"]
                 ]
-            if isinstance(table.get("trace"), str):
-                table["trace"] = os.path.join(folder, table["trace"])
+            if "trace" in table:
+                table["trace"] = joined(folder, table["trace"])
         return cls.from_dict(data, where=os.fspath(path))
 
     def to_toml(self, path: str | os.PathLike[str]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from prema_gym import networks as registry
 from prema_gym.checks import Constraint
 from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.files import as_given, remember
 from prema_gym.hardware import machines
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.workloads.lengths import LengthModel
@@ -32,8 +33,16 @@ SHARES = {
 }
 """Fields that say how often each value of another field is drawn."""
 
-ONE_WAY = (("window_ms", "load", "rate_per_s"), ("sla_factor", "slo_ms"))
+ONE_WAY = (
+    ("window_ms", "load", "rate_per_s"),
+    ("load", "rate_per_s", "trace_speed"),
+    ("sla_factor", "slo_ms"),
+)
 """Fields that say the same thing in different ways: how often tasks arrive, when they are due."""
+
+
+NO_TRACE = {"trace": None, "trace_speed": None, "trace_from": None, "trace_limit": None}
+"""What a scenario says whose arrivals are drawn."""
 
 
 def _network(name: object) -> str:
@@ -45,7 +54,7 @@ def _file(path: object) -> str:
     name = os.fspath(path)  # type: ignore[call-overload]
     if not isinstance(name, str) or not name or "\0" in name:  # which no system takes in a name
         raise ValueError
-    return os.path.realpath(name)
+    return remember(os.path.realpath(name), name)
 
 
 def _lengths(entry: object) -> LengthModel:
@@ -107,16 +116,28 @@ def check_shares(scenario: Scenario) -> None:
 
 def check_trace(scenario: Scenario) -> None:
     """A file, and perhaps a speed, where arrivals are replayed, and nowhere else."""
-    if scenario.arrival == "trace":
-        if scenario.trace is None:
-            raise ConfigError("arrival 'trace' needs the name of a file as trace, got None")
-        return
-    for name in ("trace", "trace_speed"):
-        if getattr(scenario, name) is not None:
-            raise ConfigError(
-                f"{name} is for arrival 'trace' only, not {scenario.arrival!r}: leave it out, or "
-                "change the arrival"
-            )
+    if scenario.arrival != "trace":
+        for name in ("trace", "trace_speed"):
+            if getattr(scenario, name) is not None:
+                raise ConfigError(
+                    f"{name} is for arrival 'trace' only, not {scenario.arrival!r}: leave it out, "
+                    "or change the arrival"
+                )
+    elif scenario.trace is None:
+        raise ConfigError("arrival 'trace' needs the name of a file as trace, got None")
+    check_stretch(scenario.trace, scenario.trace_from, scenario.trace_limit)
+    places = [(scenario.trace, scenario.networks)]
+    places += [(one.trace, one.networks or scenario.networks) for one in scenario.streams]
+    for log, networks in places:
+        for name, network in () if log is None else log.networks.items():
+            if network not in networks:
+                raise UnknownNameError("network", network, networks, f"[trace.networks] {name!r}")
+
+
+def check_stretch(log: object, start: int | None, limit: int | None) -> None:
+    """A stretch of a trace where there is one."""
+    if log is None and (start, limit) != (None, None):
+        raise ConfigError("trace_from and trace_limit are for arrival 'trace' only: leave them out")
 
 
 def check_lengths(scenario: Scenario) -> None:
@@ -124,18 +145,20 @@ def check_lengths(scenario: Scenario) -> None:
     names = scenario.networks
     for model in scenario.lengths:
         if model.network not in names:
-            raise UnknownNameError("network", model.network, names, "lengths")
+            raise UnknownNameError(
+                "network", as_given(model.network), map(as_given, names), "lengths"
+            )
     if len({model.network for model in scenario.lengths}) < len(scenario.lengths):
         raise ConfigError("lengths gives one network twice")
     for name in names:
         network, model_or_none = registry.get(name), scenario.length_model(name)
         if network.is_recurrent != (model_or_none is not None):
             needs = "give its lengths" if network.is_recurrent else "no lengths may be given"
-            raise ConfigError(f"{name!r} has {network.input_unit} inputs: {needs}")
+            raise ConfigError(f"{as_given(name)!r} has {network.input_unit} inputs: {needs}")
         has_ratio = model_or_none is not None and model_or_none.ratio_median is not None
         if network.has_output_steps != has_ratio:
             needs = "needs a" if network.has_output_steps else "has no output steps, so no"
-            raise ConfigError(f"{name!r} {needs} ratio_median in its lengths")
+            raise ConfigError(f"{as_given(name)!r} {needs} ratio_median in its lengths")
 
 
 def check_one_way(scenario: Scenario) -> None:
@@ -146,6 +169,18 @@ def check_one_way(scenario: Scenario) -> None:
         if len(given) > 1:
             raise ConfigError(
                 f"{' and '.join(given)} say the same thing: give only one of {', '.join(names)}"
+            )
+
+
+def check_closed(scenario: Scenario) -> None:
+    """A load or rate where there is a stream whose requests come at one."""
+    for name in ("load", "rate_per_s"):
+        closed = scenario.streams and all(stream.is_closed for stream in scenario.streams)
+        if closed and getattr(scenario, name) is not None:
+            raise ConfigError(
+                f"{name} says how often the requests of open streams come, and every stream here "
+                "is a closed loop, whose clients wait for their answers: leave it out, and change "
+                f"clients or think_ms (streams.{scenario.streams[0].name}.clients)"
             )
 
 

@@ -4,11 +4,69 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from prema_gym.errors import UnknownNameError
 from prema_gym.hardware import machines
+from prema_gym.workloads.lengths import LengthModel
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.streams import Stream
+from prema_gym.workloads.traces.log import TraceLog
+
+AZURE_CODE = Path(__file__).parent / "shipped" / "azure-code.csv"
+"""Requests of Azure's coding service; `python -m docs.generate.azure_code` writes them."""
+AZURE_CODE_REQUESTS = 1100
+"""Each is a prefill and a decode: 200 tasks to warm up, 2 000 that count."""
+# Eight quantiles of the log's prompts, in whole tiles of 128 tokens.
+_CODE_PROMPTS = (128, 384, 768, 1152, 1792, 2432, 3328, 6528)
+# Splitwise's Table VI: of the time that it takes alone, what the first token and the whole answer
+# may take at the p99. A deadline is set when a request arrives, by what the scheduler expects of
+# its answer, a median: so users wait as long as for the p99 of all answers.
+_FIRST_TOKEN, _END_TO_END = 6.0, 5.0
+
+
+def _language_model(
+    name: str,
+    load: float,
+    *,
+    longest: float,
+    lengths: tuple[LengthModel, ...] = (),
+    **arrival: Any,  # noqa: ANN401 - a stream's keys
+) -> Scenario:
+    """Llama 3.2 1B: every request is a prompt, read at once, and an answer, a token a step.
+
+    Args:
+        name: The scenario's.
+        load: Share of the machine's time that is asked for.
+        longest: The p99 of the answers' lengths over their median.
+        lengths: Of prompts and answers, if not the networks' own.
+        arrival: How requests arrive.
+    """
+    return Scenario(
+        name=name,
+        load=load,
+        requests=2 * AZURE_CODE_REQUESTS * 10 // 11,
+        lengths=lengths,
+        # A tenth of the 7 ms in which a decode step reads the weights.
+        quantum_ms=0.7,
+        streams=tuple(
+            Stream(
+                name=kind,
+                networks=(f"llama-1b-{kind}",),
+                batch_sizes=(1,),
+                priorities=(priority,),
+                share=1.0,
+                sla_factor=factor,
+                **arrival,
+            )
+            for kind, priority, factor in (
+                ("prefill", 3, _FIRST_TOKEN),
+                ("decode", 1, _END_TO_END * longest),
+            )
+        ),
+    )
+
 
 # Name → (scenario, why it exists). The paper's window is not public (fidelity.md: C). Its eight
 # tasks are some 225 ms of work on the default machine, so 10 ms is a sudden crowd. The others frame
@@ -88,6 +146,33 @@ _REGISTERED: dict[str, tuple[Scenario, str]] = {
                 ),
             ),
             "three cameras' frames, each due before its next one",
+        ),
+        (
+            _language_model("llm-chat", 0.7, longest=10.0, arrival="poisson"),
+            "chat with Llama 3.2 1B: prompts and answers as long as Azure's conversations, Poisson "
+            "(Patel et al., Splitwise, ISCA 2024)",
+        ),
+        (
+            _language_model(
+                "azure-code",
+                0.2,  # the busiest minute asks for 4.8 times as much: all of the machine's time
+                longest=19.0,
+                lengths=(
+                    LengthModel(network="llama-1b-prefill", input_lengths=_CODE_PROMPTS),
+                    # The log says how long each answer is; the scheduler expects its medians, 13
+                    # tokens after 1 469.
+                    LengthModel(
+                        network="llama-1b-decode",
+                        input_lengths=_CODE_PROMPTS,
+                        ratio_median=13 / 1469,
+                        ratio_sigma=0.8,
+                    ),
+                ),
+                arrival="trace",
+                trace=TraceLog(file=str(AZURE_CODE)),
+            ),
+            "a coding assistant on Llama 3.2 1B: the first 1 100 requests of Azure's log of 2023, "
+            "with its bursts (Patel et al., Splitwise, ISCA 2024, CC-BY-4.0)",
         ),
     )
 }

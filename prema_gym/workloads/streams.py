@@ -25,8 +25,9 @@ from prema_gym.checks import (
     whole,
 )
 from prema_gym.errors import ConfigError, located
-from prema_gym.workloads.processes import PROCESSES
-from prema_gym.workloads.scenario_rules import FILE, NETWORK
+from prema_gym.workloads.processes import DISTRIBUTIONS, PROCESSES
+from prema_gym.workloads.scenario_rules import NETWORK, check_stretch
+from prema_gym.workloads.traces.log import TRACE
 
 _MOST = 1e9
 _SHARES = optional(list_of(whole(1, 10_000), distinct=False))
@@ -75,7 +76,25 @@ class Stream:
         "`rate_per_s` says how many there are",
     )
     cv: float = declared(
-        2.0, number(0.05, 20.0), help="coefficient of variation of `gamma` and `weibull` gaps"
+        2.0,
+        number(0.05, 20.0),
+        help="coefficient of variation of `gamma` and `weibull` gaps and think times",
+    )
+    clients: int | None = declared(
+        None,
+        optional(whole(1, 10_000)),
+        help='how many there are, for `arrival = "closed"`, in place of a rate',
+    )
+    think_ms: float | None = declared(
+        None,
+        optional(positive(_MOST)),
+        unit="ms",
+        help="mean time from a client's answer, or refusal, to its next request",
+    )
+    think: str = declared(
+        "exponential",
+        one_of("distribution", DISTRIBUTIONS),
+        help="distribution of think times",
     )
     burst_size: int = declared(
         4, whole(1, 1_000_000), unit="requests", help="requests that arrive together in a `burst`"
@@ -95,14 +114,28 @@ class Stream:
     period_ms: float = declared(
         86_400_000.0, positive(1e12), unit="ms", help="length of a `diurnal` period"
     )
-    trace: str | None = declared(
-        None, optional(FILE), help='file of a recorded trace, for `arrival = "trace"`'
+    trace: Any = declared(  # a TraceLog or None; the name of a file is taken for one
+        None,
+        optional(TRACE),
+        help='file of a recorded trace, or its table, for `arrival = "trace"`',
     )
     trace_speed: float | None = declared(
         None,
         optional(positive(_MOST)),
         unit="×",
         help="plays the trace in real time, so many times as fast, in place of a rate",
+    )
+    trace_from: int | None = declared(
+        None,
+        optional(whole(0, 10**9)),
+        unit="requests",
+        help="requests of the trace before the first one that is replayed",
+    )
+    trace_limit: int | None = declared(
+        None,
+        optional(whole(1, 10**9)),
+        unit="requests",
+        help="requests of the trace that are replayed; left out: all that follow",
     )
     slo_ms: float | None = declared(
         None, optional(positive(_MOST)), unit="ms", help="a request's deadline after its arrival"
@@ -136,10 +169,24 @@ class Stream:
     def _check_rates(self) -> None:
         if (self.arrival == "trace") != (self.trace is not None):
             raise ConfigError('a trace and arrival = "trace" need each other')
+        check_stretch(self.trace, self.trace_from, self.trace_limit)
         names = ("rate_per_s", "load", "share", "trace_speed")
         given = [name for name in names if getattr(self, name) is not None]
-        if len(given) != 1:
+        loop = [name for name in ("clients", "think_ms") if getattr(self, name) is not None]
+        if self.is_closed and (given or len(loop) < 2):
+            raise ConfigError(
+                'arrival = "closed" takes clients and think_ms, and no rate: how often requests '
+                f"come depends on the policy; got {', '.join(given + loop) or 'none of them'}"
+            )
+        if loop and not self.is_closed:
+            raise ConfigError(f'{" and ".join(loop)} need arrival = "closed", got {self.arrival!r}')
+        if len(given) != 1 and not self.is_closed:
             raise ConfigError(f"give exactly one of {', '.join(names)}, got {len(given)}")
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its clients wait for their answers before they ask again."""
+        return self.arrival == "closed"
 
 
 def _stream(entry: object) -> Stream:

@@ -21,6 +21,16 @@ ARRIVAL = 0  # position in `arrivals.ARRIVALS`
 WINDOW_CYCLES = 1
 BURST_SIZE = 2
 
+# Columns of CatalogArrays.trace_asked: what a request of a trace asks for; -1: it is drawn.
+ASKED_NETWORK = 0
+ASKED_BATCH = 1  # position in batch_sizes
+ASKED_PRIORITY = 2
+ASKED_INPUT = 3  # [time steps]; the nearest input length is played
+ASKED_OUTPUT = 4  # [output steps]
+ASKED_ALLOWANCE = 5  # from arrival to deadline [cycles]
+NUM_ASKED = 6
+NOT_ASKED = -1  # number of a request that asks for nothing
+
 
 class CatalogArrays(NamedTuple):
     """A catalog as compiled code takes it: read-only int64 arrays.
@@ -31,6 +41,7 @@ class CatalogArrays(NamedTuple):
 
     process: IntArray  # (3,): ARRIVAL, WINDOW_CYCLES, BURST_SIZE
     trace_cycles: IntArray  # (num_requests,) since the first request, increasing; (1,): no trace
+    trace_asked: IntArray  # (num_requests, NUM_ASKED); (0, NUM_ASKED): nothing beside arrivals
     batch_sizes: IntArray  # (num_batches,) [inputs]
     priorities: IntArray  # (num_priorities,), each as often as its share
     network_draws: IntArray  # (shares,) networks, each as often as its share

@@ -83,6 +83,7 @@ def test_a_mistake_gets_one_plain_line_and_status_2(
     assert out == ""
     assert err.startswith("prema-gym: ")
     assert err.count("\n") == 1, err
+    assert "Value error" not in err, "another package's words"
     for needle in needles:
         assert needle in err
 

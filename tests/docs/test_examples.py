@@ -17,7 +17,7 @@ SMALL: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
         ("torch", "cma"), ("--timesteps", "1", "--output", "run", "--workloads", "3"), "fairness",
     ),
     "own_network.py": (("onnx",), ("--workloads", "3"), "dynamic-prema"),
-    "cleanrl_style.py": (("torch",), ("--timesteps", "512", "--num-envs", "4"), "loss "),
+    "ppo_slots.py": (("torch",), ("--timesteps", "512", "--num-envs", "4"), "loss "),
     "plot_from_frame.py": (
         ("pandas", "matplotlib"), ("--workloads", "3", "--output", "x.png"), "wrote x.png",
     ),

@@ -25,6 +25,9 @@ UNPROMISED = {
     "draining",
     "drain_slot",
     "num_slices",
+    "known_cycles",
+    "numbered",
+    "stop_number",
     *(f"boundary_{what}" for what in ("cycles", "context_bytes", "save_cycles", "resume_cycles")),
     *(f"boundary_{what}" for what in ("next_layer_cycles", "to_host")),
 }

@@ -5,6 +5,7 @@ import pytest
 
 from prema_gym import baselines
 from prema_gym.errors import ConfigError
+from prema_gym.evaluation import compiled
 from prema_gym.evaluation.clairvoyant import Clairvoyant
 from prema_gym.evaluation.playing import play
 from prema_gym.evaluation.recording import record
@@ -73,3 +74,24 @@ def test_a_policy_that_looks_ahead_may_look() -> None:
 def test_one_workload_at_a_time() -> None:
     with pytest.raises(ConfigError, match="one workload is recorded at a time, got 2"):
         record(fcfs(), "mine", CATALOG, sample_batch(CATALOG, [1, 2]))
+
+
+@pytest.mark.parametrize("name", ["dynamic-prema", "kill-prema", "static-rrb", "random", "np-hpf"])
+def test_a_rule_in_compiled_code_leaves_the_same_record(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table that is handed to ``predict`` is noted by Python, the other way by the loop."""
+    monkeypatch.setattr(compiled, "LOG_ROWS", 7)  # the log is full many times
+    catalog = compile_scenario(scenarios.get("paper"))
+    policy = baselines.make(name)
+    for seed in (0, 1, 2):
+        workload = sample_batch(catalog, [seed])
+        asked = record(policy, name, catalog, workload, tables=True)
+        loop = record(policy, name, catalog, workload)
+        assert len(loop.decisions) > 7 or name.startswith("np-")
+        assert np.array_equal(loop.actions, asked.actions)
+        for one, other in zip(loop.decisions, asked.decisions, strict=True):
+            assert one[:5] == other[:5]
+            assert one[5:] == pytest.approx(other[5:], rel=1e-6)
+        assert np.array_equal(loop.simulator.timeline(0), asked.simulator.timeline(0))
+        assert np.array_equal(loop.outcomes.completion_cycles, asked.outcomes.completion_cycles)

@@ -22,6 +22,7 @@ from prema_gym.metrics.formulas import FloatArray
 from prema_gym.workloads import compile_scenario
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.tables import task_probabilities
+from tests.evaluation.helpers import Asked
 
 LOAD = 0.7
 REQUESTS = 60_000
@@ -149,15 +150,6 @@ def test_late_requests_that_are_dropped_take_no_time_and_count_as_missed() -> No
 
 
 def test_policies_asked_in_python_play_the_same_run() -> None:
-    class Asked:
-        mechanisms = ("checkpoint",)
-
-        def __init__(self) -> None:
-            self._policy = baselines.make("static-sjf")
-
-        def predict(self, observation: object, **given: object) -> object:
-            return self._policy.predict(observation, **given)  # type: ignore[arg-type]
-
     scenario = _traffic(requests=60, warmup=5)
     settings = StreamSettings(runs=2, seed=3)
     policies = {"compiled": baselines.make("static-sjf"), "asked": Asked()}

@@ -111,7 +111,7 @@ def test_the_command_line_names_the_line_that_is_wrong(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 1
-    assert f"{str(trace.resolve())!r}, line 3: 'NaN'" in err
+    assert f"{str(trace.resolve())!r}, line 3: arrival_ms: 'NaN'" in err
 
 
 def test_an_environment_draws_what_sample_draws(toml: Path) -> None:

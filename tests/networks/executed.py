@@ -118,7 +118,7 @@ def _attends(one: Ran) -> int:
     if len(query) == 4:
         heads = query[0] * query[1] * query[2]
         return heads * keys * (query[3] + value[3])
-    past = one.read[-1][-2] if len(one.read) > 3 and len(one.read[-1]) == 4 else 0
+    past = next((shape[-2] for shape in one.read[3:] if len(shape) == 4), 0)
     width = 2 * query[2]  # keys and values of one size in all our cases
     return query[0] * query[1] * (keys + past) * width
 
@@ -127,6 +127,23 @@ def _projects(one: Ran) -> int:
     batch, places, features = one.read[0]
     columns = one.read[1][1]
     return batch * places * (features * columns + 2 * places * columns // 3)
+
+
+def _routed(one: Ran) -> int:
+    """Each token meets all that an expert holds, for each expert that it chooses."""
+    tokens, bits = math.prod(one.read[0][:-1]), int(one.settings.get("expert_weight_bits", 8))
+    experts = one.read[1][-1]
+    held = sum(math.prod(shape) for shape in one.read[2:] if len(shape) == 3)
+    return tokens * int(one.settings["k"]) * held // experts * 8 // bits
+
+
+def _remembers(one: Ran) -> int:
+    """A state is written and asked at each token; a delta rule asks it once more."""
+    batch, heads, width, value_width = one.wrote[1]
+    length = one.read[0][1]
+    asked = max(int(one.settings["q_num_heads"]), heads) + heads
+    asked += heads * (b"delta" in one.settings["update_rule"])
+    return batch * length * asked * width * value_width
 
 
 _COUNTS: dict[str, Callable[[Ran], int]] = {
@@ -142,5 +159,8 @@ _COUNTS: dict[str, Callable[[Ran], int]] = {
     **dict.fromkeys(("RNN", "GRU", "LSTM", "DynamicQuantizeLSTM"), _gates),
     "MatMulNBits": _packed,
     **dict.fromkeys(("MultiHeadAttention", "GroupQueryAttention"), _attends),
+    **dict.fromkeys(("MoE", "QMoE"), _routed),
+    "LinearAttention": _remembers,
+    "CausalConvWithState": _filters,
     "Attention": lambda one: _projects(one) if len(one.read[1]) == 2 else _attends(one),
 }

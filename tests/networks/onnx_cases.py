@@ -750,4 +750,77 @@ ATTENTION = [
     ),
 ]
 
-CASES = [*CONTROL, *WINDOWS, *PRODUCTS, *SAVED, *SEQUENCES, *ATTENTION]
+_STEP = {"q": (1, 1, 32), "k": (1, 1, 16), "v": (1, 1, 16)}
+_BUFFER = {"pk": (1, 2, 10, 8), "pv": (1, 2, 10, 8)}
+
+LANGUAGE = [
+    Case(
+        name="GroupQueryAttention, keys before and a new one",
+        macs=4 * 11 * (8 + 8),
+        nodes=[
+            ms("GroupQueryAttention", "q k v pk pv l t", "y nk nv", num_heads=4, kv_num_heads=2)
+        ],
+        inputs={**_STEP, **_BUFFER},
+        values={"l": np.array([10], np.int32), "t": np.int32(11)},
+    ),
+    Case(
+        name="MoE, two of four experts",
+        macs=5 * 2 * (8 * 16 + 16 * 8),
+        nodes=[ms("MoE", "x p w1 - w2", "y", k=2)],
+        inputs={"x": (5, 8), "p": (5, 4)},
+        weights={"w1": (4, 16, 8), "w2": (4, 8, 16)},
+    ),
+    Case(
+        name="QMoE, four bits, gate and value in one matrix",
+        macs=5 * 2 * (32 * 128 + 64 * 32),
+        nodes=[
+            ms(
+                "QMoE",
+                "x p w1 s1 - w2 s2 -",
+                "y",
+                k=2,
+                expert_weight_bits=4,
+                activation_type="swiglu",
+                swiglu_fusion=1,
+            )
+        ],
+        inputs={"x": (5, 32), "p": (5, 4)},
+        weights={"s1": (4, 128), "s2": (4, 32)},
+        values={"w1": np.ones((4, 128, 16), np.uint8), "w2": np.ones((4, 32, 32), np.uint8)},
+    ),
+    *(
+        Case(
+            name=f"LinearAttention, {rule}",
+            macs=6 * 2 * 8 * 10 * products,
+            nodes=[
+                ms(
+                    "LinearAttention",
+                    f"q k v - {'d' if 'gated' in rule else '-'} {'b' if 'delta' in rule else '-'}",
+                    "y s",
+                    q_num_heads=4,
+                    kv_num_heads=2,
+                    update_rule=rule,
+                )
+            ],
+            inputs={
+                **{"q": (1, 6, 32), "k": (1, 6, 16), "v": (1, 6, 20)},
+                **({"d": (1, 6, 2)} if "gated" in rule else {}),
+                **({"b": (1, 6, 2)} if "delta" in rule else {}),
+            },
+        )
+        # Written once and asked by two queries; the delta rules ask for the key first.
+        for rule, products in (("linear", 3), ("gated", 3), ("delta", 4), ("gated_delta", 4))
+    ),
+    Case(
+        name="CausalConvWithState",
+        macs=2 * 6 * 12 * 4 + 2 * 6 * 12 * 5,
+        nodes=[
+            ms("CausalConvWithState", "x w1 - p", "c s", activation="silu"),
+            node("MatMul", "c w2", "y"),
+        ],
+        inputs={"x": (2, 6, 12), "p": (2, 6, 3)},
+        weights={"w1": (6, 1, 4), "w2": (12, 5)},
+    ),
+]
+
+CASES = [*CONTROL, *WINDOWS, *PRODUCTS, *SAVED, *SEQUENCES, *ATTENTION, *LANGUAGE]

@@ -6,12 +6,16 @@ import json
 import multiprocessing
 import pickle
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.simulator import Simulator
+from prema_gym.views.episode import view
 from prema_gym.workloads import Scenario, compile_scenario, load_workload, scenarios
+from prema_gym.workloads.generate import sample_batch
 from tests.networks.importer_files import onnx_file, scalesim
 
 pytestmark = pytest.mark.usefixtures("own_networks")
@@ -117,3 +121,31 @@ def test_a_spawned_worker_reads_the_file_itself(folder: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         there = pool.apply(cycles, (pickle.dumps(scenario),))
     assert there == compile_scenario(scenario).arrays.fixed_cycles.tolist()
+
+
+def test_people_are_shown_the_words_they_gave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_networks: None
+) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "run").mkdir()
+    (tmp_path / "models" / "net.csv").write_text("Layer, M, N, K,\nfc, 4, 8, 16,\n")
+    (tmp_path / "calls.csv").write_text("arrival_ms\n0\n1\n")
+    (tmp_path / "own.toml").write_text(
+        'name = "own"\nnetworks = ["models/net.csv"]\nnum_tasks = 3\n'
+        'arrival = "trace"\ntrace = "calls.csv"\n'
+    )
+    (tmp_path / "tasks.json").write_text('{"tasks": [{"network": "models/other.csv"}]}')
+    monkeypatch.chdir(tmp_path / "run")
+    scenario = Scenario.from_toml("../own.toml")
+    with pytest.raises(ConfigError) as few:
+        compile_scenario(scenario)
+    untraced = replace(scenario, arrival="uniform", trace=None)
+    with pytest.raises(UnknownNameError) as unknown:
+        load_workload("../tasks.json", compile_scenario(untraced))
+    assert "'../calls.csv' has 2 requests" in str(few.value)
+    assert "unknown network '../models/other.csv'" in str(unknown.value)
+    assert "(known: ../models/net.csv)" in str(unknown.value)
+    assert str(tmp_path) not in f"{few.value} {unknown.value}"
+    simulator = Simulator(compile_scenario(untraced), record_timeline=True)
+    simulator.load(sample_batch(simulator.catalog, [0]))
+    assert {task.network for task in view(simulator, 0).tasks} == {"../models/net.csv"}

@@ -14,6 +14,7 @@ from prema_gym.workloads import scenarios
 from prema_gym.workloads.arrivals import ARRIVALS
 from prema_gym.workloads.lengths import LengthModel, default_lengths
 from prema_gym.workloads.scenario import Scenario
+from prema_gym.workloads.traces.log import TraceLog
 
 CHANGED = Scenario(
     name="changed",
@@ -123,9 +124,15 @@ def test_own_lengths_replace_the_default() -> None:
         ({"trace": "a.csv"}, "trace is for arrival 'trace' only"),
         ({"trace_speed": 2.0}, "trace_speed is for arrival 'trace' only"),
         ({"arrival": "trace"}, "arrival 'trace' needs .* as trace, got None"),
-        ({"arrival": "trace", "trace": ""}, "trace must be the name of a file, or None, got ''"),
-        ({"arrival": "trace", "trace": "a\0.csv"}, "trace must be the name of a file"),
-        ({"arrival": "trace", "trace": 3}, "trace must be the name of a file, or None, got 3"),
+        (
+            {"arrival": "trace", "trace": ""},
+            "trace must be the name of a file or a table .*, or None, got ''",
+        ),
+        ({"arrival": "trace", "trace": "a\0.csv"}, "must be the name of a file"),
+        (
+            {"arrival": "trace", "trace": 3},
+            "trace must be the name of a file or a table .*, or None, got 3",
+        ),
         (
             {"arrival": "trace", "trace": "a.csv", "trace_speed": 0},
             "above 0 .* got 0",
@@ -272,14 +279,14 @@ def test_a_trace_is_found_from_the_current_folder_or_from_the_file_that_names_it
     monkeypatch.chdir(tmp_path)
     here = str(tmp_path.resolve() / "r.csv")
     for given in ("r.csv", Path("r.csv"), "there/../r.csv", here):
-        assert Scenario(arrival="trace", trace=given).trace == here  # type: ignore[arg-type]
-    assert Scenario.from_dict({"arrival": "trace", "trace": "r.csv"}).trace == here
+        assert Scenario(arrival="trace", trace=given).trace == TraceLog(file=here)  # type: ignore[arg-type]
+    assert Scenario.from_dict({"arrival": "trace", "trace": "r.csv"}).trace == TraceLog(file=here)
     for given in ("../r.csv", here):
         (tmp_path / "there" / "s.toml").write_text(f'arrival = "trace"\ntrace = "{given}"\n')
-        assert scenarios.get("there/s.toml").trace == here
+        assert scenarios.get("there/s.toml").trace == TraceLog(file=here)
     monkeypatch.chdir(tmp_path / "there")
-    assert scenarios.get("s.toml").trace == here
-    assert scenarios.get(Path("s.toml")).trace == here
+    assert scenarios.get("s.toml").trace == TraceLog(file=here)
+    assert scenarios.get(Path("s.toml")).trace == TraceLog(file=here)
     # The scenario itself stays where it was made.
     moved = Scenario(arrival="trace", trace=here)
     monkeypatch.chdir(tmp_path)

@@ -17,7 +17,9 @@ from prema_gym.errors import ConfigError
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.workloads import compile_scenario, sample_batch
 from prema_gym.workloads.scenario import Scenario
-from prema_gym.workloads.traces import read_trace, trace_cycles, trace_notes, trace_times
+from prema_gym.workloads.traces.log import TraceLog
+from prema_gym.workloads.traces.replay import replay_of, trace_cycles, trace_notes
+from prema_gym.workloads.traces.requests import read_requests
 
 AZURE = Path(__file__).parent / "data" / "azure_llm_code_400.csv"
 # Six requests, two of them at once; [ms].
@@ -34,6 +36,11 @@ def write(tmp_path: Path) -> Write:
         return path
 
     return written
+
+
+def read_trace(path: Path) -> list[int]:
+    """Arrivals since the first [ns]."""
+    return list(read_requests(TraceLog(file=str(path))).times.tolist())
 
 
 def csv_of(times: tuple[str, ...], start: str = "0", column: str = "arrival_ms") -> str:
@@ -84,7 +91,7 @@ def arrivals(path: Path, workloads: int = 1, **changes: Any) -> np.ndarray:
             "TIMESTAMP\n2024-05-10T12:00:00+02:00\n2024-05-10 10:00:00.5Z\n2024-05-10 10:00:01\n",
             [0, 500_000_000, 1_000_000_000],
         ),
-        # In order of arrival: 0.25 − 0.5 = −0.25, 3 − 2.5, 2 − 0.
+        # In order of arrival whatever that of the ends: 0.25 − 0.5 = −0.25, 3 − 2.5, 2 − 0.
         (
             "functions.csv",
             "app,func,end_timestamp,duration\na,f,3,2.5\na,f,0.25,0.5\na,f,2,0",
@@ -111,9 +118,14 @@ def test_each_format_is_read(write: Write, name: str, text: str, times: list[int
 
 
 @pytest.mark.small
-def test_rows_in_any_order_are_one_trace(write: Write) -> None:
-    path = write("arrival_ms\n4\n0\n9.5\n0.75\n4\n0.5\n")
-    assert read_trace(path) == [0, 500_000, 750_000, 4_000_000, 4_000_000, 9_500_000]
+def test_rows_in_any_order_are_one_trace_if_it_is_said(write: Write) -> None:
+    path = write("arrival_ms,batch\n4,1\n0,2\n9.5,3\n0.75,4\n4,5\n0.5,6\n")
+    found = read_requests(TraceLog(file=str(path), sort=True))
+    assert found.times.tolist() == [0, 500_000, 750_000, 4_000_000, 4_000_000, 9_500_000]
+    assert found.asked["batch"].tolist() == [2, 6, 4, 1, 5, 3]
+    assert found.lines.tolist() == [3, 7, 5, 2, 6, 4]
+    with pytest.raises(ConfigError, match=r"line 3: arrives before the request in front .* sort ="):
+        read_trace(path)
 
 
 @pytest.mark.small
@@ -140,30 +152,37 @@ def test_a_piece_of_the_azure_trace() -> None:
         ("t.csv", "\n\n", "has no requests"),
         ("t.csv", "arrival_ms\n", "has no requests"),
         ("t.jsonl", "\n", "has no requests"),
-        ("t.txt", "arrival_ms\n1\n", r"must end in \.csv or \.jsonl"),
-        ("t.csv.gz", "arrival_ms\n1\n", r"must end in \.csv or \.jsonl"),
-        # Counts per minute, counts with a clock, rates per window: none tells when a request came.
-        ("t.csv", "HashApp,Trigger,480,481\na,http,3,0\n", "line 1: needs a row for each request"),
-        ("t.csv", "timestamp,value\n2014-04-10 00:04:00,94.0\n", "counts or rates per interval"),
-        ("t.csv", "0,8.34,1.35,Gamma,0.54,0.21\r\n", "arrival_s, TIMESTAMP.*; got 0, 8.34"),
-        ("t.csv", "end_timestamp\n1\n", "end_timestamp with duration"),
+        ("t.txt", "arrival_ms\n1\n", r"must end in \.csv, \.jsonl or \.parquet"),
+        ("t.csv.gz", "arrival_ms\n1\n", r"must end in \.csv, \.jsonl or \.parquet"),
+        # Counts per minute of nobody, counts with a clock: none tells when a request came.
+        ("t.csv", "HashApp,Trigger,480,481\na,http,3,0\n", "line 1: needs the arrival of a req"),
+        ("t.csv", "timestamp,value\n2014-04-10 00:04:00,94.0\n", r"or another one .*\[trace.colu"),
+        ("t.csv", "end_timestamp\n1\n", "duration with end_timestamp"),
         ("t.csv", "arrival_ms,arrival_s\n1,1\n", "line 1: .*exactly one"),
         ("t.csv", "arrival_ms,arrival_ms\n1,1\n", "line 1: .*exactly one"),
+        ("t.csv", "arrival_ms,TIMESTAMP\n1,1\n", "line 1: .*exactly one"),
+        ("t.csv", "arrival_ms,slo_ms,deadline_ms\n1,1,1\n", "line 1: .*both a deadline and an SLO"),
+        ("t.csv", "arrival_ms,priority\n1,0\n", "line 2: priority: '0' is not a whole number"),
+        ("t.csv", "arrival_ms,priority\n1,1.5\n", "line 2: priority: '1.5' is not a whole number"),
+        ("t.csv", "arrival_ms,batch\n1,\n", "line 2: batch: '' is not a number"),
+        ("t.csv", "arrival_ms,input_length\n0,1\n1,-3\n", "line 3: input_length: '-3'"),
+        ("t.csv", "arrival_ms,deadline_ms\n0,1\n5,4\n", "line 3: its deadline is before"),
+        ("t.csv", "arrival_ms,slo_ms\n0,nan\n", "line 2: slo_ms: 'nan' is not a time"),
         ("t.csv", "arrival_ms,x\n1,2\n1\n", "line 3: 1 fields under 2 columns"),
         ("t.csv", "arrival_ms\n1,5\n", "line 2: 2 fields under 1 columns"),
-        ("t.csv", "arrival_ms\n1\n\nsoon\n", "line 4: 'soon' is not a number"),
-        ("t.csv", 'arrival_ms,x\n,""\n', "line 2: '' is not a number"),
-        ("t.csv", "arrival_ms\nNaN\n", "line 2: 'NaN' is not a time from 0"),
-        ("t.csv", "arrival_ms\ninf\n", "line 2: 'inf' is not a time from 0"),
-        ("t.csv", "arrival_ms\n-1\n", "line 2: '-1' is not a time from 0"),
-        ("t.csv", "arrival_ms\n1e18\n", "line 2: '1e18' is not a time from 0"),
+        ("t.csv", "arrival_ms\n1\n\nsoon\n", "line 4: .*'soon' is not a number"),
+        ("t.csv", 'arrival_ms,x\n,""\n', "line 2: .*'' is not a number"),
+        ("t.csv", "arrival_ms\nNaN\n", "line 2: .*'NaN' is not a time from 0"),
+        ("t.csv", "arrival_ms\ninf\n", "line 2: .*'inf' is not a time from 0"),
+        ("t.csv", "arrival_ms\n-1\n", "line 2: .*'-1' is not a time from 0"),
+        ("t.csv", "arrival_ms\n1e18\n", "line 2: .*'1e18' is not a time from 0"),
         ("t.csv", 'arrival_ms\n1\n"2\n3\n', "line 4: unexpected end of data"),
-        ("t.csv", "end_timestamp,duration\n5,-1\n", "line 2: '-1' is not a time from 0"),
-        ("t.csv", "TIMESTAMP\n1700000000\n", "line 2: '1700000000' is not a date and time"),
+        ("t.csv", "end_timestamp,duration\n5,-1\n", "line 2: .*'-1' is not a time from 0"),
+        ("t.csv", "TIMESTAMP\n1700000000\n", "line 2: .*'1700000000' is not a date and time"),
         ("t.csv", "TIMESTAMP\n2023-11-31 00:00:00\n", "line 2: "),
         ("t.csv", "TIMESTAMP\n2023-11-16 00:00:00 \n2023-11-16 24:00:00\n", "line 3: "),
-        ("t.csv", "arrival_ms\n1_000\n", "line 2: '1_000' is not a number"),
-        ("t.csv", "arrival_ms\n٣\n", "line 2: '٣' is not a number"),
+        ("t.csv", "arrival_ms\n1_000\n", "line 2: .*'1_000' is not a number"),
+        ("t.csv", "arrival_ms\n٣\n", "line 2: .*'٣' is not a number"),
         ("t.jsonl", '{"timestamp": 1}', "line 1: nothing tells whether timestamp is in ms"),
         ("t.jsonl", '{"timestamp": 1, "chat_id": 3}', "line 1: nothing tells whether"),
         ("t.jsonl", '{"arrival_ms": 1}\n{"arrival_s": 1}', "line 2: is of another format"),
@@ -174,11 +193,11 @@ def test_a_piece_of_the_azure_trace() -> None:
             '{"timestamp": 1, "chat_id": 1, "parent_chat_id": 0, "turn": 1}',
             "line 2: is of another format than the first line",
         ),
-        ("t.jsonl", '{"arrival_ms": 1}\n{"time": 1}\n', r"line 2: needs an object .* timestamp"),
+        ("t.jsonl", '{"arrival_ms": 1}\n{"time": 1}\n', r"line 2: has no arrival_ms"),
         ("t.jsonl", "[1]\n", "line 1: needs an object"),
         ("t.jsonl", '{"arrival_s": 1}\n{"timestamp": \n', "line 2: not valid JSON"),
-        ("t.jsonl", '{"timestamp": NaN, "hash_ids": []}', "line 1: 'NaN' is not a time"),
-        ("t.jsonl", '{"timestamp": -2, "hash_ids": []}', "line 1: '-2' is not a time"),
+        ("t.jsonl", '{"timestamp": NaN, "hash_ids": []}', "line 1: .*'NaN' is not a time"),
+        ("t.jsonl", '{"timestamp": -2, "hash_ids": []}', "line 1: .*'-2' is not a time"),
         (
             "t.jsonl",
             '{"timestamp": true, "hash_ids": []}',
@@ -201,16 +220,19 @@ def test_what_is_no_trace_is_refused_in_one_line(
 
 @pytest.mark.small
 def test_columns_that_are_passed_over_are_named(write: Write) -> None:
-    path = write("arrival_ms,model,priority,deadline\n0,a,1,5\n")
-    assert trace_notes(path) == [f"{path}: columns passed over: model, priority, deadline"]
-    assert trace_notes(write("arrival_ms\n0\n")) == []
+    def notes(path: Path) -> list[str]:
+        return trace_notes(replayed(path, num_tasks=1))
+
+    path = write("arrival_ms,model,priority,due\n0,a,1,5\n")
+    assert notes(path) == [f"{path}: columns passed over: model, due"]
+    assert notes(write("arrival_ms\n0\n")) == []
     path = write('{"arrival_s": 0, "model": "a"}\n{"arrival_s": 1, "user": 3}', "t.jsonl")
-    assert trace_notes(path) == [f"{path}: columns passed over: model, user"]
-    assert trace_notes(AZURE)[0].endswith("columns passed over: ContextTokens, GeneratedTokens")
+    assert notes(path) == [f"{path}: columns passed over: model, user"]
+    assert notes(AZURE) == [f"{AZURE}: lengths passed over: no network here has a sequence"]
 
 
 def test_commands_name_them_too(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    log = write("arrival_ms,priority\n0,9\n1,1\n2,1\n", "log.csv")
+    log = write("arrival_ms,user\n0,9\n1,1\n2,1\n", "log.csv")
     text = f'networks = ["alexnet"]\nnum_tasks = 2\narrival = "trace"\ntrace = "{log.name}"\n'
     scenario = write(text, "replay.toml")
     arguments = ["--scenario", str(scenario), "--workloads", "2", "--policies", "np-fcfs"]
@@ -218,7 +240,7 @@ def test_commands_name_them_too(write: Write, capsys: pytest.CaptureFixture[str]
         main(["evaluate", *arguments])
     assert caught.value.code == 0
     err = capsys.readouterr().err
-    assert err.count("log.csv: columns passed over: priority") == 1
+    assert err.count("log.csv: columns passed over: user") == 1
 
 
 def test_a_long_value_is_not_repeated_in_full(write: Write) -> None:
@@ -321,7 +343,7 @@ def test_the_mean_rate_is_num_tasks_per_window(num_tasks: int) -> None:
     """Of the trace as a whole, exactly; of the workloads, as far as its gaps are sampled evenly."""
     window = 7_000_000
     scenario = replayed(AZURE, num_tasks=num_tasks, window_ms=10.0)
-    cycles = trace_cycles(scenario, trace_times(scenario), window)
+    cycles = trace_cycles(scenario, replay_of(scenario).times, window)
     assert cycles[-1] / 399 == pytest.approx(window / num_tasks, abs=1 / 399)
     drawn = arrivals(AZURE, 20_000, num_tasks=num_tasks, window_ms=10.0)[:, -1]
     starts = cycles[num_tasks - 1 :] - cycles[: len(cycles) - num_tasks + 1]
@@ -395,7 +417,7 @@ def test_times_beyond_64_bits_are_refused(write: Write) -> None:
     assert arrivals(at_most, num_tasks=2, hardware=hertz, trace_speed=1).tolist() == [[0, 2**62]]
     beyond = write("arrival_s\n0\n4611686018.427387905\n", "beyond.csv")
     for path, speed in [(beyond, 1), (at_most, 0.5), (at_most, 1e-300)]:
-        with pytest.raises(ConfigError, match=r"more than \d+ cycles as scenario") as caught:
+        with pytest.raises(ConfigError, match=r"more than \d+ cycles as it is played") as caught:
             arrivals(path, num_tasks=2, hardware=hertz, trace_speed=speed)
         assert "\n" not in str(caught.value)
 
@@ -464,7 +486,7 @@ def test_what_is_passed_over_is_named_in_one_short_line(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     more = [f"c{number}" for number in range(100)]
     path.write_text(f'arrival_ms,"a\nb",{"x" * 500},{",".join(more)}\n1{",2" * 102}\n')
-    (note,) = trace_notes(path)
+    (note,) = trace_notes(replayed(path, num_tasks=1))
     assert "\n" not in note
     assert "passed over: 'a\\nb', …, c0" in note
     assert note.endswith(" and 62 more")

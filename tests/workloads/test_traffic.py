@@ -198,3 +198,38 @@ def test_a_scenario_with_streams_survives_a_file(tmp_path: Path) -> None:
     scenario = _two(load=0.5, requests=100)
     scenario.to_toml(tmp_path / "s.toml")
     assert Scenario.from_toml(tmp_path / "s.toml") == scenario
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"clients": 3}, "takes clients and think_ms, and no rate: .* got clients$"),
+        ({"clients": 3, "think_ms": 5.0, "load": 0.5}, "got load, clients, think_ms$"),
+        ({}, "got none of them$"),
+        ({"clients": 0, "think_ms": 5.0}, "clients must be"),
+        ({"clients": 3, "think_ms": 0.0}, "think_ms must be"),
+        ({"clients": 3, "think_ms": 5.0, "think": "normal"}, "normal"),
+    ],
+)
+def test_a_closed_loop_needs_clients_and_a_think_time(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Stream(name="s", arrival="closed", **fields)
+
+
+def test_only_a_closed_loop_has_clients() -> None:
+    with pytest.raises(ConfigError, match="clients need arrival = \"closed\", got 'poisson'"):
+        Stream(name="s", share=1.0, clients=3)
+
+
+def test_closed_loops_have_no_load_and_no_arrivals_of_their_own() -> None:
+    stream = Stream(name="users", arrival="closed", clients=3, think_ms=5.0)
+    scenario = Scenario(streams=(stream,), **SMALL)  # type: ignore[arg-type]
+    for key in ("load", "rate_per_s"):
+        with pytest.raises(
+            ConfigError, match=rf"{key} says how often .* \(streams\.users\.clients\)"
+        ):
+            changed(scenario, {key: 0.5})
+    with pytest.raises(ConfigError, match="when its requests arrive depends on the policy"):
+        Source(traffic_of(compile_scenario(scenario)), 0).next(1)
+    more = changed(scenario, {"streams.users.clients": 7})
+    assert traffic_of(compile_scenario(more)).clients == 7

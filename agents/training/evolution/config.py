@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from prema_gym.agents.scorer.balancer_shape import BalancerShape
 from prema_gym.agents.scorer.shape import WIDTH, ScorerShape
-from prema_gym.checks import check_fields, declared, infinite, number, positive, whole
+from prema_gym.checks import check_fields, declared, infinite, number, one_of, positive, whole
 from prema_gym.errors import ConfigError
+
+NETWORKS = ("scorer", "balancer")
+COURSES = ("algorithm1", "both")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,6 +18,10 @@ class EvolutionConfig:
     """What the search is made of.
 
     Attributes:
+        network: "scorer", which remembers nothing, or "balancer", which knows how those fared that
+            are done.
+        course: "algorithm1": workloads with Algorithm 1's estimates; "both": with calibrated ones
+            as well, and those of batches that come at once.
         hidden: See :class:`.ScorerShape`. Default 4: with 6, nearly twice the
             weights, the search climbed more slowly.
         readers: The same.
@@ -33,6 +41,12 @@ class EvolutionConfig:
             light; without a ceiling that alone would steer the search.
     """
 
+    network: str = declared(
+        "scorer", one_of("network", NETWORKS), help=f"what is bred: {', '.join(NETWORKS)}"
+    )
+    course: str = declared(
+        "algorithm1", one_of("course", COURSES), help=f"estimates shown: {', '.join(COURSES)}"
+    )
     hidden: int = declared(4, WIDTH, help="width of a task's encoding")
     readers: int = declared(4, WIDTH, help="width of the layer that reads a task")
     population: int = declared(14, whole(4), help="candidates of a generation")
@@ -56,6 +70,8 @@ class EvolutionConfig:
                 )
 
     @property
-    def shape(self) -> ScorerShape:
+    def shape(self) -> ScorerShape | BalancerShape:
         """Sizes of the network."""
+        if self.network == "balancer":
+            return BalancerShape(hidden=self.hidden, readers=self.readers)
         return ScorerShape(hidden=self.hidden, readers=self.readers)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from torch.utils.tensorboard import SummaryWriter
 
-from prema_gym.agents.policies.learned import LearnedPolicy
-from prema_gym.agents.policies.weights_file import save_weights
-from prema_gym.agents.training.evolution.course import COURSE
+from prema_gym.agents.policies.files import policy_of
+from prema_gym.agents.policies.weights_file import AnyWeights, save_weights
+from prema_gym.agents.scorer.balancer_shape import BalancerShape
+from prema_gym.agents.training.evolution.course import course_of
 from prema_gym.agents.training.evolution.search import EvolutionStrategy, Generation, first_guess
 from prema_gym.agents.training.progress import Reporter
 from prema_gym.agents.training.provenance import describe_policy
 from prema_gym.agents.training.run import TrainingRun
 from prema_gym.agents.training.selection import MORE, add_average, choose_best, latest
+from prema_gym.agents.training.settings import TrainSettings
 from prema_gym.agents.training.validation import Validation, Validator, describe
 
 
@@ -24,12 +27,7 @@ def evolve(run: TrainingRun) -> None:
     with Reporter(settings.timesteps) as reporter:
         initial = first_guess(config.shape, settings.seed)
         if settings.init_from and not run.resumes:
-            from prema_gym.agents.training.imitation import imitate
-
-            course = replace(scenario, quantum_ms=config.quantum_ms)
-            initial = imitate(
-                settings.init_from, course, config.shape, settings.seed, say=reporter.say
-            )
+            initial = _imitation(settings, reporter.say)
         search = EvolutionStrategy(
             scenario,
             config,
@@ -37,13 +35,29 @@ def evolve(run: TrainingRun) -> None:
             seed=settings.seed,
             objective=settings.objective,
             initial=initial,
+            legs=course_of(scenario, config.course),
             threads=settings.threads,
+            executor=run.executor,
         )
         if run.resumes:
             search.restore(folder.load_state(), folder.state)
             folder.resumed(search.decisions)
             reporter.say_if_done(search.decisions)
         _Loop(run, search, reporter).train()
+
+
+def _imitation(settings: TrainSettings, say: Callable[[str], None]) -> AnyWeights:
+    """Weights that do what the settings' teacher does."""
+    config, scenario = settings.evolution, settings.resolved_scenario
+    shape = config.shape
+    if isinstance(shape, BalancerShape):
+        from prema_gym.agents.training.distillation import distil
+
+        return distil(settings.init_from, scenario, shape, settings.seed, say=say)
+    from prema_gym.agents.training.imitation import imitate
+
+    course = replace(scenario, quantum_ms=config.quantum_ms)
+    return imitate(settings.init_from, course, shape, settings.seed, say=say)
 
 
 class _Loop:
@@ -57,9 +71,11 @@ class _Loop:
     def _validate_with(self, workloads: int, first: int = 0) -> Validator:
         """Every leg of the course, each with the scenario's own quantum."""
         scenario = self._search.scenario
+        legs = course_of(scenario, self._settings.evolution.course)
         return Validator(
-            [leg.scenario(scenario, scenario.quantum_ms) for leg in COURSE],
-            weights=[leg.weight for leg in COURSE],
+            [leg.scenario(scenario, scenario.quantum_ms) for leg in legs],
+            weights=[leg.weight for leg in legs],
+            estimates=[leg.estimate for leg in legs],
             workloads=workloads,
             first=first,
             objective=self._settings.objective,
@@ -112,7 +128,7 @@ class _Loop:
 
     def _validate(self) -> None:
         search, folder = self._search, self._folder
-        policy = LearnedPolicy("candidate", search.weights, self._about(None))
+        policy = policy_of("candidate", search.weights, self._about(None))
         seen = self._validator(policy)
         row = seen.row()
         for name, value in row.items():

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from prema_gym.cli.distributing import BackendOption, ResumeOption, Workers, WorkersOption, one_of
 from prema_gym.cli.naming import make_policies
 from prema_gym.cli.options import (
     FormatOption,
+    FromOption,
+    LimitOption,
     OnHardwareOption,
     ScenarioOption,
     SetOption,
+    SpeedOption,
     read_kinds,
     read_scenario,
     read_workloads,
@@ -118,7 +122,7 @@ By = Annotated[
         show_default="stream for long runs",
     ),
 ]
-Threads = Annotated[int | None, typer.Option(help="Default: one a core.")]
+Threads = Annotated[int | None, typer.Option(help="The same as --workers.", show_default=False)]
 
 
 def evaluate(
@@ -126,6 +130,9 @@ def evaluate(
     scenario: ScenarioOption = "paper",
     hardware: OnHardwareOption = None,
     set: SetOption = None,
+    start: FromOption = None,
+    limit: LimitOption = None,
+    speed: SpeedOption = None,
     workloads: Workloads = None,
     seed: Seed = 0,
     workload: Given = None,
@@ -143,43 +150,38 @@ def evaluate(
     bounds: Bounds = False,
     by: By = "",
     threads: Threads = None,
+    workers: WorkersOption = None,
+    backend: BackendOption = "threads",
+    resume: ResumeOption = None,
 ) -> None:
     """Play policies on the same workloads; print metrics with intervals, and ratios."""
     from prema_gym.evaluation.compare import evaluate as run
     from prema_gym.simulator import SchedulerOptions, one_estimate
 
     _check_output(output, format, per_workload, per_task)
+    who = Workers(workers=one_of(workers, threads), backend=backend, resume=resume)
     chosen = make_policies(policies, relative_to)
-    drawn_from = read_scenario(scenario, set, hardware=hardware)
+    drawn_from = read_scenario(scenario, set, hardware=hardware, replay=(start, limit, speed))
     shown = one_estimate(estimate, oracle)
-    options_given = SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain)
+    options = SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain)
     if drawn_from.is_stream:
         refuse_for_streams({"--workload": workload, "--per-workload": per_workload})
         refuse_for_streams({"--per-task": per_task})
         refuse_for_streams({"--max-decisions": max_decisions, "--bounds": bounds})
-        long = stream_settings(workloads, seed, estimate=shown, slots=slots, options=options_given)
-        show_streams(drawn_from, chosen, long, by, format, output, threads)
+        long = stream_settings(workloads, seed, estimate=shown, slots=slots, options=options)
+        show_streams(drawn_from, chosen, long, by, format, output, who)
         return
     _warn_of_minutes(drawn_from)
     kinds = read_kinds(by, ("network", "priority"))
-    with progress() as progress_bar:
+    given = read_workloads(workload, drawn_from)
+    first = None if given is not None else seed
+    with progress() as progress_bar, who.player(first) as player:
         result = run(
-            drawn_from,
-            chosen,
-            workloads=workloads,
-            seed=seed,
-            workload=read_workloads(workload, drawn_from),
-            relative_to=relative_to,
-            estimate=shown,
-            slots=slots,
-            options=options_given,
-            per_workload=per_workload,
-            per_task=per_task,
-            max_decisions=max_decisions,
-            bounds=bounds,
-            threads=threads,
-            progress=progress_bar,
-        )
+            drawn_from, chosen, workloads=workloads, seed=seed, workload=given,
+            relative_to=relative_to, estimate=shown, slots=slots, options=options,
+            per_workload=per_workload, per_task=per_task, max_decisions=max_decisions,
+            bounds=bounds, threads=who.workers, progress=progress_bar, player=player,
+        )  # fmt: skip
     _show(result, format, kinds, output, per_task)
 
 

@@ -7,9 +7,18 @@ from typing import Annotated
 
 import typer
 
+from prema_gym.cli.commands.evaluate import Threads
 from prema_gym.cli.commands.sweep import SWEPT
+from prema_gym.cli.distributing import BackendOption, Workers, WorkersOption, one_of
 from prema_gym.cli.naming import make_policies
-from prema_gym.cli.options import FormatOption, ScenarioOption, SetOption, read_scenario
+from prema_gym.cli.options import (
+    FormatOption,
+    FromOption,
+    LimitOption,
+    ScenarioOption,
+    SetOption,
+    read_scenario,
+)
 from prema_gym.cli.printing import Format, console, print_result
 from prema_gym.cli.streams import stream_settings
 from prema_gym.cli.sweeping import (
@@ -30,6 +39,8 @@ def recommend(
     relative_to: Annotated[str, typer.Option(help="Compared with this one.")] = "np-fcfs",
     load: LoadOption = "0.1:1.0:0.1",
     set: SetOption = None,
+    start: FromOption = None,
+    limit: LimitOption = None,
     requests: RequestsOption = None,
     runs: RunsOption = 1,
     seed: Annotated[int, typer.Option(help="Run i is drawn from seed + i.")] = 0,
@@ -38,7 +49,9 @@ def recommend(
     output: Annotated[
         Path | None, typer.Option(help="Folder in which a sweep that stopped goes on.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Default: one a core.")] = None,
+    threads: Threads = None,
+    workers: WorkersOption = None,
+    backend: BackendOption = "threads",
 ) -> None:
     """Sweep over loads, and say in three lines which policy to take, why, and what it costs."""
     from prema_gym.simulator import SchedulerOptions
@@ -49,10 +62,17 @@ def recommend(
     settings = stream_settings(
         runs, seed, estimate="algorithm1", slots=slots, options=SchedulerOptions()
     )
-    drawn_from = read_scenario(scenario, set, requests=requests, stream=True)
+    drawn_from = read_scenario(
+        scenario,
+        set,
+        requests=requests,
+        stream=True,
+        replay=(start, limit, None),
+    )
     promised = read_slo(slo)
     loads = read_loads(load)
-    found = run_sweep(drawn_from, names, loads, promised, [{}], settings, output, threads)
+    who = Workers(workers=one_of(workers, threads), backend=backend)
+    found = run_sweep(drawn_from, names, loads, promised, [{}], settings, output, who)
     lines = views.advice(found, relative_to)
     print_result(
         format,

@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from prema_gym.cli.options import FormatOption, SetOption, read_scenario
+from prema_gym.cli.options import (
+    FormatOption,
+    FromOption,
+    LimitOption,
+    OnHardwareOption,
+    SetOption,
+    SpeedOption,
+    read_scenario,
+)
 from prema_gym.cli.printing import Format, print_rows
 
 
@@ -17,7 +25,11 @@ def scenarios(
             help="Names or FILE.toml; none means all that have a name.", show_default=False
         ),
     ] = None,
+    hardware: OnHardwareOption = None,
     set: SetOption = None,
+    start: FromOption = None,
+    limit: LimitOption = None,
+    speed: SpeedOption = None,
     format: FormatOption = Format.table,
 ) -> None:
     """List scenarios: what is drawn, how often it comes, and how loaded the NPU is."""
@@ -25,7 +37,8 @@ def scenarios(
     from prema_gym.workloads import scenarios as registered
 
     names = scenario or registered.names()
-    chosen = [read_scenario(name, set) for name in names]
+    replay = (start, limit, speed)
+    chosen = [read_scenario(name, set, hardware=hardware, replay=replay) for name in names]
     known = registered.names()
     purposes = [registered.summary(name) if name in known else "" for name in names]
     print_rows(scenario_rows(zip(chosen, purposes, strict=True)), format)

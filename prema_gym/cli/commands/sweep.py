@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prema_gym.cli.commands.evaluate import Estimate
+from prema_gym.cli.commands.evaluate import Estimate, Threads
+from prema_gym.cli.distributing import BackendOption, Workers, WorkersOption, one_of
 from prema_gym.cli.naming import make_policies
-from prema_gym.cli.options import FormatOption, ScenarioOption, SetOption, read_scenario
+from prema_gym.cli.options import (
+    FormatOption,
+    FromOption,
+    LimitOption,
+    ScenarioOption,
+    SetOption,
+    read_scenario,
+)
 from prema_gym.cli.printing import Format, console, print_result
 from prema_gym.cli.streams import stream_settings
 from prema_gym.cli.sweeping import (
@@ -25,6 +33,9 @@ from prema_gym.cli.sweeping import (
 )
 from prema_gym.files import write_files
 
+if TYPE_CHECKING:
+    from prema_gym.evaluation.sweep import Sweep
+
 SWEPT = "np-fcfs,np-sjf,static-hpf,static-edf,static-srpt,static-rrb,static-prema,dynamic-prema"
 
 
@@ -38,6 +49,8 @@ def sweep(
         typer.Option(metavar="KEY=A,B,…", help="Also over the values of a scenario's key."),
     ] = None,
     set: SetOption = None,
+    start: FromOption = None,
+    limit: LimitOption = None,
     requests: RequestsOption = None,
     runs: RunsOption = 1,
     seed: Annotated[int, typer.Option(help="Run i is drawn from seed + i.")] = 0,
@@ -51,20 +64,35 @@ def sweep(
     picture: Annotated[
         Path | None, typer.Option(help="Draw the p99 over the load into this file (extra: plot).")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Default: one a core.")] = None,
+    threads: Threads = None,
+    workers: WorkersOption = None,
+    backend: BackendOption = "threads",
 ) -> None:
     """Play long runs at many loads; print where each policy breaks its promise."""
     from prema_gym.simulator import SchedulerOptions
+
+    who = Workers(workers=one_of(workers, threads), backend=backend)
+    names = make_policies(policies, policies.split(",")[0])
+    options = SchedulerOptions()
+    settings = stream_settings(runs, seed, estimate=estimate, slots=slots, options=options)
+    drawn_from = read_scenario(
+        scenario,
+        set,
+        requests=requests,
+        stream=True,
+        replay=(start, limit, None),
+    )
+    loads, promised, values = read_loads(load), read_slo(slo), read_over(over or [])
+    found = run_sweep(drawn_from, names, loads, promised, values, settings, output, who)
+    _show(found, format, output, picture)
+
+
+def _show(found: Sweep, format: Format, output: Path | None, picture: Path | None) -> None:
+    """Print a sweep, and write its files and picture."""
     from prema_gym.views import records
     from prema_gym.views import sweep as views
     from prema_gym.views.tables import to_tables
 
-    names = make_policies(policies, policies.split(",")[0])
-    options = SchedulerOptions()
-    settings = stream_settings(runs, seed, estimate=estimate, slots=slots, options=options)
-    drawn_from = read_scenario(scenario, set, requests=requests, stream=True)
-    loads, promised, values = read_loads(load), read_slo(slo), read_over(over or [])
-    found = run_sweep(drawn_from, names, loads, promised, values, settings, output, threads)
     print_result(
         format,
         tables=lambda: [

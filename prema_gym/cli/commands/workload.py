@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from prema_gym.cli.options import FormatOption, ScenarioOption, SetOption, read_scenario
+from prema_gym.cli.options import (
+    FormatOption,
+    FromOption,
+    LimitOption,
+    ScenarioOption,
+    SetOption,
+    SpeedOption,
+    read_scenario,
+)
 from prema_gym.cli.printing import Format, print_rows
 from prema_gym.errors import ConfigError
 
@@ -16,6 +24,9 @@ from prema_gym.errors import ConfigError
 def workload(
     scenario: ScenarioOption = "paper",
     set: SetOption = None,
+    start: FromOption = None,
+    limit: LimitOption = None,
+    speed: SpeedOption = None,
     seed: Annotated[int, typer.Option(help="The workload of this seed.")] = 0,
     requests: Annotated[int, typer.Option(help="Of a long run, so many of its first.")] = 20,
     format: FormatOption = Format.table,
@@ -29,7 +40,7 @@ def workload(
     from prema_gym.views.listings import request_rows
     from prema_gym.workloads import compile_scenario, sample_batch, save_workload
 
-    drawn_from = read_scenario(scenario, set)
+    drawn_from = read_scenario(scenario, set, replay=(start, limit, speed))
     whole(0).check("seed", seed)
     whole(1, 1_000_000).check("requests", requests)
     print_rows(request_rows(drawn_from, seed, requests), format)

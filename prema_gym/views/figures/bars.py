@@ -196,23 +196,51 @@ def _ranges(axes: Axes, records: Records, keys: Sequence[str], colour: str) -> N
 
 BARS: tuple[Chart, ...] = (
     Chart(
-        "metrics", "The paper's comparison: value and 95 % interval by policy", (6.9, 2.4),
-        _metric_records, _draw_metrics,
+        "metrics",
+        "The paper's comparison: value and 95 % interval by policy",
+        "A row a policy, a panel a metric. The dot is the mean, the line its 95 % "
+        "interval; the arrow of each axis says which way is better.",
+        (6.9, 2.4),
+        _metric_records,
+        _draw_metrics,
     ),
     Chart(
-        "tail-by-priority", "Tail latency by priority", (3.35, 3.0), _tail_records, _draw_tail,
+        "tail-by-priority",
+        "Tail latency by priority",
+        "95th percentile of NTT (time in the system over time alone) of the tasks of each "
+        "priority π. PREMA keeps the bar of π = 9 short without letting π = 1 starve.",
+        (3.35, 3.0),
+        _tail_records,
+        _draw_tail,
     ),
     Chart(
-        "checkpoint-against-kill", "CHECKPOINT against KILL, by ordering", (3.35, 2.2),
-        _mechanism_records, _draw_mechanisms,
+        "checkpoint-against-kill",
+        "CHECKPOINT against KILL, by ordering",
+        "How many times better an ordering is when it saves the work of the task that "
+        "gives way than when it throws it away.",
+        (3.35, 2.2),
+        _mechanism_records,
+        _draw_mechanisms,
         needs="policies static-… and kill-… of one ordering",
     ),
     Chart(
-        "regret", "How far behind the best schedule there is", (6.9, 2.2), _regret_records,
-        _draw_regret, needs="workloads of at most 20 tasks",
+        "regret",
+        "How far behind the best schedule there is",
+        "How much worse than the best schedule there is, found with all arrivals and true "
+        "times known. Each metric against its own optimum; none reaches all of them at "
+        "once.",
+        (6.9, 2.2),
+        _regret_records,
+        _draw_regret,
+        needs="workloads of at most 20 tasks",
     ),
     Chart(
-        "preemption-cost", "What a preemption costs, by network and batch size", (6.9, 4.2),
-        _cost_records, _draw_costs,
+        "preemption-cost",
+        "What a preemption costs, by network and batch size",
+        "Left: context saved; right: time until the machine is free. From the mean over "
+        "all instants to the worst, by network and batch size.",
+        (6.9, 4.2),
+        _cost_records,
+        _draw_costs,
     ),
-)  # fmt: skip
+)

@@ -46,6 +46,7 @@ class Chart(NamedTuple):
     Attributes:
         name: Its files are called so.
         title: What it shows.
+        reading: How to read it, in a sentence or two.
         size_inches: Width and height in a column of a paper.
         records: What it shows, of a study; none: the study has nothing of the kind.
         draw: How the records are drawn.
@@ -54,6 +55,7 @@ class Chart(NamedTuple):
 
     name: str
     title: str
+    reading: str
     size_inches: tuple[float, float]
     records: Callable[[Study], Records]
     draw: Callable[[Figure, Records], None]

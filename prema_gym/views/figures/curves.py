@@ -173,13 +173,51 @@ def _learning_curve(axes: Axes, algorithm: str, records: list[dict[str, Any]]) -
 
 
 CURVES: tuple[Chart, ...] = (
-    Chart("sla-curve", "Service levels missed", (3.35, 2.8), _sla_records, _draw_sla),
-    Chart("ntt-distribution", "How NTT is distributed over tasks", (3.35, 2.8), _ntt_records,
-          _draw_ntt),
-    Chart("performance-profile", "How often is a policy nearly the best?", (3.35, 2.8),
-          _profile_records, _draw_profile),
-    Chart("load-sweep", "The same tasks, arriving faster and faster", (6.9, 2.6), _sweep_records,
-          _draw_sweep, needs="a sweep (leave out --no-sweep)"),
-    Chart("learning-curves", "Learning: validation by algorithm", (3.35, 2.6), _learning_records,
-          _draw_learning, needs="training runs (--run FOLDER, once each)"),
-)  # fmt: skip
+    Chart(
+        "sla-curve",
+        "Service levels missed",
+        "Share of tasks that take longer than the target allows, by target. Lower is "
+        "better; a curve that falls early keeps tight promises.",
+        (3.35, 2.8),
+        _sla_records,
+        _draw_sla,
+    ),
+    Chart(
+        "ntt-distribution",
+        "How NTT is distributed over tasks",
+        "Share of tasks whose NTT is at most the value below. Higher is better; where a "
+        "curve still rises at the right, some tasks wait for very long.",
+        (3.35, 2.8),
+        _ntt_records,
+        _draw_ntt,
+    ),
+    Chart(
+        "performance-profile",
+        "How often is a policy nearly the best?",
+        "Share of workloads on which a policy's ANTT is within a factor of the best "
+        "policy's. At 1: how often it is the best; far right: how bad its bad days are.",
+        (3.35, 2.8),
+        _profile_records,
+        _draw_profile,
+    ),
+    Chart(
+        "load-sweep",
+        "The same tasks, arriving faster and faster",
+        "The same tasks in ever shorter windows; at load 1 as much work arrives as the "
+        "machine can do meanwhile.",
+        (6.9, 2.6),
+        _sweep_records,
+        _draw_sweep,
+        needs="a sweep (leave out --no-sweep)",
+    ),
+    Chart(
+        "learning-curves",
+        "Learning: validation by algorithm",
+        "Validation during training, the mean over runs of one algorithm; the band runs "
+        "from the worst run to the best. Dynamic PREMA is at 1.",
+        (3.35, 2.6),
+        _learning_records,
+        _draw_learning,
+        needs="training runs (--run FOLDER, once each)",
+    ),
+)

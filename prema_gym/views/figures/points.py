@@ -103,10 +103,31 @@ def _draw_estimates(figure: Figure, records: Records) -> None:
 
 
 POINTS: tuple[Chart, ...] = (
-    Chart("pareto", "Who is not beaten in both? ANTT and fairness", (3.35, 2.9), _pareto_records,
-          _draw_pareto),
-    Chart("energy-against-throughput", "Energy against throughput", (3.35, 2.9), _energy_records,
-          _draw_energy),
-    Chart("estimate-against-truth", "The scheduler's estimate against the true time", (3.35, 3.1),
-          _estimate_records, _draw_estimates),
-)  # fmt: skip
+    Chart(
+        "pareto",
+        "Who is not beaten in both? ANTT and fairness",
+        "A mark a policy. The line joins those that no other policy beats in both; right "
+        "of it and below, something is given up for nothing.",
+        (3.35, 2.9),
+        _pareto_records,
+        _draw_pareto,
+    ),
+    Chart(
+        "energy-against-throughput",
+        "Energy against throughput",
+        "Energy counts what runs and what is moved, so work that KILL throws away is paid "
+        "twice. Right and low is better.",
+        (3.35, 2.9),
+        _energy_records,
+        _draw_energy,
+    ),
+    Chart(
+        "estimate-against-truth",
+        "The scheduler's estimate against the true time",
+        "A mark a network, batch size and output length: what Algorithm 1 expects against "
+        "what the simulated machine takes. On the line the two agree.",
+        (3.35, 3.1),
+        _estimate_records,
+        _draw_estimates,
+    ),
+)

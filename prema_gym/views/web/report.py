@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from prema_gym.evaluation.results import Evaluation
+from prema_gym.files import as_given
 from prema_gym.metrics import METRICS, Metric
 from prema_gym.views.comparison import heading, notes
 from prema_gym.views.episode import EpisodeView
@@ -179,6 +181,15 @@ def _regret(evaluation: Evaluation) -> str:
     )  # fmt: skip
 
 
+def _as_given(value: Any) -> Any:  # noqa: ANN401 - plain data
+    """Plain data with files called as they were named, however deep."""
+    if isinstance(value, Mapping):
+        return {key: _as_given(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_given(item) for item in value]
+    return as_given(value) if isinstance(value, str) else value
+
+
 def _how(evaluation: Evaluation) -> list[str]:
     """Settings, versions, seeds, and the command that repeats it."""
     parts = ["<h2>How it was made</h2>"]
@@ -191,7 +202,7 @@ def _how(evaluation: Evaluation) -> list[str]:
     versions = ", ".join(f"{name} {version}" for name, version in evaluation.versions.items())
     parts.append(f'<p class="note">{escape(versions)}<br>workloads (SHA-256): ')
     parts.append(f"{escape(evaluation.workload_digest)}</p>")
-    settings = dict(evaluation.settings)
+    settings = _as_given(dict(evaluation.settings))
     text = to_json(settings)
     if len(text) > MOST_SETTINGS:
         settings["workload"] = "left out here: see the digest, and the JSON report"

@@ -80,7 +80,9 @@ def test_settings_survive_a_file(tmp_path: Path) -> None:
 
 def test_an_unknown_teacher_brings_the_names_that_there_are() -> None:
     assert TrainSettings(init_from="").init_from == ""
-    with pytest.raises(UnknownNameError, match=r"unknown teacher 'x' \(known: dynamic-prema\)"):
+    with pytest.raises(
+        UnknownNameError, match=r"unknown teacher 'x' \(known: dynamic-prema, replan\)"
+    ):
         TrainSettings(init_from="x")
 
 

@@ -15,9 +15,11 @@ FIRST_STEPS = """
 import gymnasium
 import numpy as np
 
-from prema_gym import agents
+from prema_gym import agents, baselines
 from prema_gym.evaluation.compare import evaluate
+from prema_gym.evaluation.streams import evaluate_streams
 from prema_gym.workloads import scenarios
+from prema_gym.workloads.changes import changed
 
 env = gymnasium.make("prema_gym:PremaNPU-v0")
 _, info = env.reset(seed=1)
@@ -32,6 +34,8 @@ for threads in (1, 2):
         envs.step(envs.action_masks().argmax(axis=1))
     envs.close()
 learned = {"learned": agents.load("learned")}
+few = changed(scenarios.get("bursty-90"), {"requests": 100})
+evaluate_streams(few, {"np-fcfs": baselines.make("np-fcfs"), **learned})
 evaluate(scenarios.get("light"), learned, workloads=2, seed=3_000_000, relative_to="learned")
 """
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from prema_gym.errors import ConfigError
 from prema_gym.networks import read_network
+from prema_gym.networks.importers.onnx_graph.layers import Experts
 from prema_gym.networks.importers.onnx_graph.operators import NO_PRODUCTS, OPERATORS
 from prema_gym.networks.importers.onnx_graph.spelling import is_spelled
+from prema_gym.networks.work import Gemm
 from tests.networks.executed import executed_macs, reference_run
 from tests.networks.importer_files import layers, node, write_graph
-from tests.networks.onnx_cases import CASES, Case, graph
+from tests.networks.onnx_cases import CASES, Case, graph, ms
 
 # Loops whose collected results ONNX's reference implementation stacks otherwise or that it does not
 # leave without a step, groups that it does not transpose, and what only ONNX Runtime executes.
@@ -266,3 +270,94 @@ def test_a_loop_through_what_is_not_known_is_not_taken_to_keep_its_sizes(tmp_pat
         read_network(path)
     notes = read_network(path, lenient=True).notes
     assert notes[-1].endswith("an unknown number of MACs in 2 MatMul (open shape)")
+
+
+def _decoder(
+    tmp_path: Path, total: int | None, present: int | None, *, width: int | None = None
+) -> Path:
+    """One step of a decoder with ten places for keys; how many are filled may be said."""
+    past: dict[str, tuple[int | str, ...]] = {"pk": (1, 2, 10, 8), "pv": (1, 2, 10, 8)}
+    inputs: dict[str, tuple[int | str, ...]] = {"q": (1, 1, 32), "k": (1, 1, 16), "v": (1, 1, 16)}
+    inputs |= past
+    nodes = [ms("GroupQueryAttention", "q k v pk pv l t", "y nk nv", num_heads=4, kv_num_heads=2)]
+    stored = {"l": np.array([0], np.int32)}
+    if width is not None:  # as exporters write it: the length of a mask
+        inputs["mask"] = (1, width)
+        nodes = [node("Shape", "mask", "s"), node("Gather", "s one", "t"), *nodes]
+        stored["one"] = np.array(1)
+    elif total is None:
+        inputs["t"] = ()
+    else:
+        stored["t"] = np.array(total, np.int32)
+    outputs: dict[str, tuple[int, ...] | None] = {"y": (1, 1, 32), "nk": None, "nv": None}
+    if present is not None:
+        outputs |= {"nk": (1, 2, present, 8), "nv": (1, 2, present, 8)}
+    value = helper.make_tensor_value_info
+    made = helper.make_graph(
+        nodes,
+        "decoder",
+        [value(name, TensorProto.FLOAT, sizes) for name, sizes in inputs.items()],
+        [value(name, TensorProto.FLOAT, sizes) for name, sizes in outputs.items()],
+        [numpy_helper.from_array(array, name) for name, array in stored.items()],
+    )
+    sets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
+    path = tmp_path / "decoder.onnx"
+    path.write_bytes(helper.make_model(made, opset_imports=sets).SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("total", "present", "keys"),
+    [
+        (5, 10, 5),  # past and present share the buffer, five of whose places are filled
+        (11, 11, 11),  # none shared: ten before and a new one
+        (11, None, 11),
+        (None, 11, 11),
+        (None, None, 11),
+    ],
+)
+def test_keys_are_counted_not_places_for_them(
+    tmp_path: Path, total: int | None, present: int | None, keys: int
+) -> None:
+    imported = read_network(_decoder(tmp_path, total, present))
+    assert imported.network.macs() == 4 * keys * (8 + 8)
+    assert not any("buffer" in note for note in imported.notes)
+
+
+def test_the_length_of_a_mask_says_how_many_keys_there_are(tmp_path: Path) -> None:
+    imported = read_network(_decoder(tmp_path, None, 10, width=7))
+    assert imported.network.macs() == 4 * 7 * (8 + 8)
+
+
+def test_a_buffer_filled_nobody_knows_how_far_is_full_and_that_is_said(tmp_path: Path) -> None:
+    imported = read_network(_decoder(tmp_path, None, 10))
+    assert imported.network.macs() == 4 * 10 * (8 + 8)
+    assert sum("taken as full, 10" in note for note in imported.notes) == 1
+
+
+@pytest.mark.parametrize("total", [0, 12])
+def test_an_impossible_number_of_keys_is_refused(tmp_path: Path, total: int) -> None:
+    with pytest.raises(ConfigError, match=rf"{total} keys cannot be 1 new ones and up to 10"):
+        read_network(_decoder(tmp_path, total, None))
+
+
+def test_experts_load_the_weights_of_those_that_are_chosen() -> None:
+    few = Experts("few", tokens=3, chosen=2, experts=8, depth=4, columns=5)
+    assert few.work(1) == (Gemm("few", 1, 4, 5, 6),)
+    assert few.weights == 8 * 4 * 5
+    all_of_them = few.work(5)  # 30 rows for 8 experts: six have four, two have three
+    assert all_of_them == (Gemm("few", 4, 4, 5, 6), Gemm("few", 3, 4, 5, 2))
+    with pytest.raises(ConfigError, match="9 of 8 experts"):
+        replace(few, chosen=9)
+
+
+def test_packed_experts_of_a_width_nobody_knows_are_lost_work(tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name.startswith("QMoE"))
+    (one,) = case.nodes
+    odd = onnx.NodeProto()
+    odd.CopyFrom(one)
+    for setting in odd.attribute:
+        if setting.name == "expert_weight_bits":
+            setting.i = 3
+    with pytest.raises(ConfigError, match=r"1 com\.microsoft::QMoE; work lost"):
+        read_network(save(replace(case, nodes=[odd]), tmp_path))

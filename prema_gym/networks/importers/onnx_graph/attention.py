@@ -2,8 +2,9 @@
 
 Scores of each query with each key, their softmax, and the weighted sum of the values: two products
 for every head, of as many heads as there are queries' (several may read the same keys). A mask
-saves nothing. Source: the definitions of ONNX's `Attention` (operator set 23) and of ONNX Runtime's
-(ContribOperators.md).
+saves nothing. Keys of steps before may lie in a buffer that new ones are written into (past and
+present share it): its length is no number of keys. Source: the definitions of ONNX's `Attention`
+(operator set 23) and of ONNX Runtime's (ContribOperators.md).
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class _Heads:
         width: Elements of a query and a key.
         value_width: Elements of a value.
         is_split: Whether heads are an axis of the result.
+        buffer: Places that are handed on, if that is more than are asked.
     """
 
     batch: int
@@ -48,6 +50,7 @@ class _Heads:
     width: int
     value_width: int
     is_split: bool = False
+    buffer: int = 0
 
     def layers(self, name: str) -> Layers:
         """The two products and the softmax between them."""
@@ -68,7 +71,7 @@ class _Heads:
         """The result, then all keys and all values."""
         joined = (self.batch, self.queries, self.heads * self.value_width)
         split = (self.batch, self.heads, self.queries, self.value_width)
-        kept = (self.batch, self.stored, self.keys)
+        kept = (self.batch, self.stored, max(self.keys, self.buffer))
         return (
             split if self.is_split else joined,
             (*kept, self.width),
@@ -121,10 +124,9 @@ def _projected(graph: Graph, operator: Operator) -> _Heads:
     widths = operator.attributes.get("qkv_hidden_sizes") or [columns // 3] * 3
     if not isinstance(widths, list) or len(widths) != 3 or sum(widths) != columns:
         raise ConfigError(f"qkv_hidden_sizes {widths} do not fit {columns} columns of weights")
-    past = 8 if operator.kind.endswith("QAttention") else 4
-    before = input_shape(graph, operator, past, least=5, most=5)[3] if _has(operator, past) else 0
     width, value_width = _share(widths[0], heads), _share(widths[2], heads)
-    return _Heads(batch, heads, heads, places, places + before, width, value_width)
+    found = _Heads(batch, heads, heads, places, places, width, value_width)
+    return _with_past(graph, operator, found)
 
 
 def _own(graph: Graph, operator: Operator) -> _Heads:
@@ -141,7 +143,7 @@ def _own(graph: Graph, operator: Operator) -> _Heads:
         width = _share(features, heads)
         value_width = _share(input_shape(graph, operator, 2, least=3, most=3)[2], stored)
     found = _Heads(batch, heads, stored, queries, keys, width, value_width, len(query) == 4)
-    return _with_past(graph, operator, found, 4)
+    return _with_past(graph, operator, found)
 
 
 def _multi_head(graph: Graph, operator: Operator) -> _Heads:
@@ -151,7 +153,7 @@ def _multi_head(graph: Graph, operator: Operator) -> _Heads:
     if len(query) == 5:  # batch, places, heads, 3, width
         batch, queries, _, _, width = query
         return _with_past(
-            graph, operator, _Heads(batch, heads, heads, queries, queries, width, width), 6
+            graph, operator, _Heads(batch, heads, heads, queries, queries, width, width)
         )
     batch, queries, features = query[0], query[1], query[-1]
     width = _share(features, heads)
@@ -165,11 +167,13 @@ def _multi_head(graph: Graph, operator: Operator) -> _Heads:
         keys = key[1]
         value_width = _share(input_shape(graph, operator, 2, least=3, most=3)[2], heads)
     found = _Heads(batch, heads, heads, queries, keys, width, value_width)
-    return _with_past(graph, operator, found, 6)
+    return _with_past(graph, operator, found)
 
 
 def _grouped(graph: Graph, operator: Operator) -> _Heads:
     """Fewer heads of keys than of queries; all three may be packed side by side."""
+    if integer(operator, "sliding_window_cache", 0):
+        raise UnsupportedError(f"{operator.kind} (sliding_window_cache)")
     heads, stored = _count(operator, "num_heads"), _count(operator, "kv_num_heads")
     batch, queries, features = input_shape(graph, operator, 0, least=3, most=3)
     width, keys = _share(features, heads), queries
@@ -178,19 +182,87 @@ def _grouped(graph: Graph, operator: Operator) -> _Heads:
     else:
         width = _share(features, heads + 2 * stored)
     found = _Heads(batch, heads, stored, queries, keys, width, width)
-    return _with_past(graph, operator, found, 3)
+    return _with_past(graph, operator, found)
 
 
-def _with_past(graph: Graph, operator: Operator, found: _Heads, index: int) -> _Heads:
-    """With the keys of the steps before, if there are any."""
-    if not _has(operator, index):
+@dataclass(frozen=True)
+class _Past:
+    """Where an operator has the keys of the steps before.
+
+    Attributes:
+        keys: The input that holds them, their places its last axis but one.
+        number: The input that says how many there are, if it has one.
+        is_total: Whether that number counts the new ones as well.
+    """
+
+    keys: int
+    number: int | None = None
+    is_total: bool = False
+
+
+_PAST = {
+    "Attention": _Past(4),
+    "com.microsoft::Attention": _Past(4, number=6),
+    "com.microsoft::QAttention": _Past(8),
+    "com.microsoft::MultiHeadAttention": _Past(6, number=8),
+    "com.microsoft::GroupQueryAttention": _Past(3, number=6, is_total=True),
+}
+
+
+def _with_past(graph: Graph, operator: Operator, found: _Heads) -> _Heads:
+    """With the keys of the steps before, if there are any.
+
+    Raises:
+        ConfigError: There is said to be another number than there can be.
+    """
+    past = _PAST[operator.kind]
+    if not operator.has_input(past.keys):
         return found
-    past = input_shape(graph, operator, index, least=4, most=4)
-    return replace(found, keys=found.keys + past[2])
+    room = input_shape(graph, operator, past.keys, least=4, most=5)[-2]
+    keys = _said(graph, operator, past, found.keys)
+    if keys is None and _is_shared(graph, operator, room):
+        return replace(found, keys=room)
+    if keys is None:
+        return replace(found, keys=found.keys + room)
+    if not found.keys <= keys <= found.keys + room:
+        raise ConfigError(f"{keys} keys cannot be {found.keys} new ones and up to {room} before")
+    return replace(found, keys=keys, buffer=room)
 
 
-def _has(operator: Operator, index: int) -> bool:
-    return operator.has_input(index)
+def _said(graph: Graph, operator: Operator, past: _Past, new: int) -> int | None:
+    """How many keys there are by the number that the operator reads, if it is known."""
+    if past.number is None or not operator.has_input(past.number):
+        return None
+    number = graph.values.get(operator.inputs[past.number])
+    if number is None or number.size != 1:
+        return None
+    return int(number.flat[0]) + (0 if past.is_total else new)
+
+
+def _is_shared(graph: Graph, operator: Operator, room: int) -> bool:
+    """Whether new keys are written among those before: what is handed on is no longer."""
+    if integer(operator, "past_present_share_buffer", 0):
+        return True
+    present = graph.shapes.get(operator.outputs[1]) if len(operator.outputs) > 1 else None
+    return present is not None and len(present) > 1 and present[-2] == room
+
+
+def key_numbers(kind: str) -> tuple[int, ...]:
+    """Which inputs of an attention say how many keys there are."""
+    number = _PAST[kind].number
+    return () if number is None else (number,)
+
+
+def buffer_note(graph: Graph, operator: Operator) -> str:
+    """What was assumed of how many keys there are; may be empty."""
+    past = _PAST[operator.kind]
+    if not operator.has_input(past.keys) or _said(graph, operator, past, 0) is not None:
+        return ""
+    room = input_shape(graph, operator, past.keys, least=4, most=5)[-2]
+    if not _is_shared(graph, operator, room):
+        return ""
+    kind = operator.kind.rpartition(":")[2]
+    return f"{kind}: the keys in its buffer are known only when it runs; taken as full, {room}"
 
 
 def _count(operator: Operator, name: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
+from prema_gym.errors import ConfigError
 from prema_gym.networks.layers import Layer
 from prema_gym.networks.sizes import Size, SizeOrZero
 from prema_gym.networks.tensor import Shape, Tensor
@@ -57,6 +58,63 @@ class Product(Layer):
         """One GEMM for each product and item."""
         count = self._checked_batch(batch) * self.count
         return (Gemm(self.name, self.rows, self.depth, self.columns, count),)
+
+
+@dataclass(frozen=True)
+class Experts(Layer):
+    """One product of a mixture of experts: each token with the weights of the few that it chose.
+
+    Which ones a token chooses is known only when the network runs: tokens are spread evenly, as
+    routers are trained to. That changes no multiply-accumulate, only which weights are loaded.
+
+    Attributes:
+        tokens: Tokens of one item, >= 1.
+        chosen: Experts for each of them, >= 1 and at most ``experts``.
+        experts: All there are, >= 1.
+        depth: Inner size, >= 1.
+        columns: Width of a result, >= 1.
+        bias: Parameters besides the matrices, >= 0.
+
+    Raises:
+        ConfigError: A size is not a positive integer, or more are chosen than there are.
+    """
+
+    _: KW_ONLY
+    tokens: Size
+    chosen: Size
+    experts: Size
+    depth: Size
+    columns: Size
+    bias: SizeOrZero = 0
+
+    def _check(self) -> None:
+        if self.chosen > self.experts:
+            raise ConfigError(f"{self.chosen} of {self.experts} experts cannot be chosen")
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The tokens."""
+        return (Tensor((self.tokens, self.depth)),)
+
+    @property
+    def output_shape(self) -> Shape:
+        """(tokens, chosen, columns)."""
+        return self.tokens, self.chosen, self.columns
+
+    @property
+    def weights(self) -> int:
+        """Those of all experts."""
+        return self.experts * self.depth * self.columns + self.bias
+
+    def work(self, batch: int) -> tuple[Work, ...]:
+        """A GEMM for each expert that is chosen; some have a row more than the others."""
+        rows = self._checked_batch(batch) * self.tokens * self.chosen
+        busy = min(self.experts, rows)
+        each, more = divmod(rows, busy)
+        sizes = ((each + 1, more), (each, busy - more))
+        return tuple(
+            Gemm(self.name, size, self.depth, self.columns, count) for size, count in sizes if count
+        )
 
 
 @dataclass(frozen=True)

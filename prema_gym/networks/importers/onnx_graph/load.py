@@ -21,6 +21,7 @@ from prema_gym.networks.importers.onnx_graph.protos import (
     PRIVATE,
     drop_weights,
     known_sizes,
+    known_values,
     operator_of,
     stored_sizes,
     understood,
@@ -165,5 +166,6 @@ def _plain(model: ModelProto, notes: Sequence[str]) -> Graph:
         shapes=known_sizes(graph),
         weights=frozenset(stored_sizes(graph)),
         results=tuple(value.name for value in graph.output),
+        values=known_values(graph),
         notes=tuple(notes),
     )

@@ -11,7 +11,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Shape = tuple[int, ...]
 """Sizes of a tensor as the file has them, batch axis included; 0 where it holds nothing."""
@@ -88,6 +91,7 @@ class Graph:
         shapes: Sizes of every tensor whose sizes are all known.
         weights: Names of the stored tensors.
         results: Names of the graph's results.
+        values: What short stored tensors hold, where that is known.
         notes: What was assumed about its inputs and branches.
         hints: What of that may be why it cannot be read.
     """
@@ -96,6 +100,7 @@ class Graph:
     shapes: Mapping[str, Shape]
     weights: frozenset[str]
     results: tuple[str, ...] = ()
+    values: Mapping[str, np.ndarray] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
 

@@ -7,14 +7,24 @@ computing needs no layer. A fixed batch is part of a layer's rows or channels, o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
 from prema_gym.networks.importers.onnx_graph.attention import (
     attention,
     attention_sizes,
+    buffer_note,
+    key_numbers,
     projected_attention,
     projected_sizes,
+)
+from prema_gym.networks.importers.onnx_graph.blocks import (
+    causal_conv,
+    causal_conv_sizes,
+    experts,
+    linear_attention,
+    linear_attention_sizes,
 )
 from prema_gym.networks.importers.onnx_graph.contraction import einsum, einsum_sizes
 from prema_gym.networks.importers.onnx_graph.elements import (
@@ -26,7 +36,7 @@ from prema_gym.networks.importers.onnx_graph.elements import (
     softmax,
     spread,
 )
-from prema_gym.networks.importers.onnx_graph.model import words
+from prema_gym.networks.importers.onnx_graph.model import Graph, Operator, words
 from prema_gym.networks.importers.onnx_graph.operands import Cost, Gives, same
 from prema_gym.networks.importers.onnx_graph.products import gemm, matmul, product_sizes
 from prema_gym.networks.importers.onnx_graph.sequences import (
@@ -77,6 +87,8 @@ class Known:
         gives: Sizes of its results, where ONNX's own inference does not know them.
         multiplies: Whether it is a product though nothing rides on it.
         weights: Which of its inputs are weights, if they are constant; empty: all.
+        numbers: Which of its inputs are numbers that its cost depends on.
+        note: What was assumed of it; may be empty.
     """
 
     cost: Cost | None
@@ -86,6 +98,8 @@ class Known:
     gives: Gives | None = None
     multiplies: bool = False
     weights: tuple[int, ...] = ()
+    numbers: tuple[int, ...] = ()
+    note: Callable[[Graph, Operator], str] | None = None
 
     @property
     def is_product(self) -> bool:
@@ -96,6 +110,16 @@ class Known:
 def _each(kinds: str, known: Known) -> dict[str, Known]:
     """The same for several kinds, written as one reads them."""
     return dict.fromkeys(kinds.split(), known)
+
+
+def _attends(kinds: str, cost: Cost, gives: Gives) -> dict[str, Known]:
+    """Kinds of attention, each of which says in its own place how many keys there are."""
+    return {
+        kind: Known(
+            cost, carries=ALL_RIDERS, gives=gives, numbers=key_numbers(kind), note=buffer_note
+        )
+        for kind in kinds.split()
+    }
 
 
 _SUM = frozenset(
@@ -131,13 +155,20 @@ OPERATORS: dict[str, Known] = {
         Known(reduce),
     ),
     # Attention in one operator
-    **_each(
+    **_attends(
         "Attention com.microsoft::GroupQueryAttention com.microsoft::MultiHeadAttention",
-        Known(attention, carries=ALL_RIDERS, gives=attention_sizes),
+        attention,
+        attention_sizes,
     ),
-    **_each(
-        "com.microsoft::Attention com.microsoft::QAttention",
-        Known(projected_attention, carries=ALL_RIDERS, gives=projected_sizes),
+    **_attends(
+        "com.microsoft::Attention com.microsoft::QAttention", projected_attention, projected_sizes
+    ),
+    "com.microsoft::MoE": Known(experts, carries=ALL_RIDERS, gives=same, weights=(2, 4, 6)),
+    "com.microsoft::LinearAttention": Known(
+        linear_attention, multiplies=True, gives=linear_attention_sizes
+    ),
+    "com.microsoft::CausalConvWithState": Known(
+        causal_conv, carries=WIDTH_ONLY, multiplies=True, gives=causal_conv_sizes
     ),
     # Elements
     "Add": Known(elementwise, Rider.AFFINE, carries=_SUM, is_arithmetic=True, gives=spread),

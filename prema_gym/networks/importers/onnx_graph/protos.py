@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from prema_gym.errors import ConfigError
 from prema_gym.networks.importers.onnx_graph.model import Operator, Shape
 
@@ -205,6 +207,32 @@ def replace_nodes(graph: GraphProto, nodes: Sequence[NodeProto]) -> None:
 def is_short(tensor: TensorProto) -> bool:
     """Whether a stored tensor may be a list of sizes."""
     return bool(0 <= math.prod(tensor.dims) <= MOST_ELEMENTS)
+
+
+def value_of(tensor: TensorProto) -> np.ndarray | None:
+    """A short stored tensor; None for another, or one whose data are not in the file."""
+    from onnx import TensorProto, numpy_helper
+
+    if not is_short(tensor) or tensor.data_location == TensorProto.EXTERNAL:
+        return None
+    try:
+        return np.asarray(numpy_helper.to_array(tensor))
+    except (LookupError, TypeError, ValueError):
+        return None  # fewer data than its sizes say, or of a type that nobody knows
+
+
+def known_values(graph: GraphProto) -> dict[str, np.ndarray]:
+    """What short tensors hold that are stored, or have become constants."""
+    tensors = [(weight.name, weight) for weight in graph.initializer]
+    tensors += [
+        (node.output[0], a.t)
+        for node in graph.node
+        if kind_of(node) == "Constant" and node.output
+        for a in node.attribute
+        if a.name == "value"
+    ]
+    found = {name: value_of(tensor) for name, tensor in tensors}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def drop_weights(graph: GraphProto) -> None:

@@ -30,13 +30,14 @@ from prema_gym.networks.importers.onnx_graph.protos import (
     is_short,
     kind_of,
     known_sizes,
+    known_values,
     operator_of,
     understood,
 )
 from prema_gym.networks.importers.onnx_graph.spelling import spell_out
 
 if TYPE_CHECKING:
-    from onnx import GraphProto, ModelProto, NodeProto, TensorProto
+    from onnx import GraphProto, ModelProto, NodeProto
 
 _MOST_SIZE = 2**63 - 1  # that a file can hold
 
@@ -89,12 +90,24 @@ def _inferred(model: ModelProto) -> ModelProto:
 def _is_open(graph: GraphProto) -> bool:
     known = known_sizes(graph)
     open_results = (name and name not in known for node in graph.node for name in node.output)
-    return control.has_control(graph) or any(open_results)
+    return control.has_control(graph) or any(open_results) or _has_open_numbers(graph)
+
+
+def _has_open_numbers(graph: GraphProto) -> bool:
+    """Whether an operator's cost depends on a number that may still become known."""
+    wanted = {
+        node.input[at]
+        for node in graph.node
+        if (known := OPERATORS.get(kind_of(node))) is not None
+        for at in known.numbers
+        if at < len(node.input) and node.input[at]
+    }
+    return bool(wanted) and not wanted <= known_values(graph).keys()
 
 
 def _give(graph: GraphProto) -> int:
     """Write down the sizes of results that we know and ONNX does not; returns how many."""
-    shapes = known_sizes(graph)
+    shapes, values = known_sizes(graph), known_values(graph)
     given: dict[str, Shape] = {}
     for node in graph.node:
         known = OPERATORS.get(kind_of(node))
@@ -102,7 +115,7 @@ def _give(graph: GraphProto) -> int:
             continue
         operator = operator_of(node)
         try:
-            found = known.gives(Graph((operator,), shapes, frozenset()), operator)
+            found = known.gives(Graph((operator,), shapes, frozenset(), values=values), operator)
         except (ConfigError, UnsupportedError):
             continue  # its price says what is wrong
         new = {
@@ -125,8 +138,7 @@ def _fold(model: ModelProto) -> tuple[int, dict[str, np.ndarray]]:
     from onnx import helper, numpy_helper
 
     graph, sizes, folded = model.graph, known_sizes(model.graph), 0
-    stored = {weight.name: _value(weight) for weight in graph.initializer}
-    values = {name: value for name, value in stored.items() if value is not None}
+    values = known_values(graph)
     for node in graph.node:
         value = _run(model, node, values, sizes)
         if value is not None and value.size <= MOST_ELEMENTS:
@@ -138,18 +150,6 @@ def _fold(model: ModelProto) -> tuple[int, dict[str, np.ndarray]]:
                 )
                 folded += 1
     return folded, values
-
-
-def _value(weight: TensorProto) -> np.ndarray | None:
-    """A short stored tensor; None for another, or one whose data are not in the file."""
-    from onnx import TensorProto, numpy_helper
-
-    if not is_short(weight) or weight.data_location == TensorProto.EXTERNAL:
-        return None
-    try:
-        return np.asarray(numpy_helper.to_array(weight))
-    except (TypeError, ValueError):
-        return None  # fewer data than its sizes say
 
 
 def _run(

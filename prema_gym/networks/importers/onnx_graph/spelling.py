@@ -112,12 +112,13 @@ def _parts(graph: GraphProto, node: NodeProto) -> list[NodeProto]:
     return found
 
 
-def _plain(node: NodeProto, kind: str, inputs: Sequence[str]) -> NodeProto:
+def _plain(node: NodeProto, kind: str, inputs: Sequence[str], domain: str = "") -> NodeProto:
     """A node under another name, its settings those that it has."""
     from onnx import NodeProto
 
     made = NodeProto(
         op_type=kind,
+        domain=domain,
         name=name_of(node),
         input=_without_end(inputs),
         output=node.output if kind in _SEVERAL else node.output[:1],
@@ -221,6 +222,24 @@ def _stored_product(graph: GraphProto, node: NodeProto) -> Parts:
     yield _step_named(node, "MatMul", [_input(node, 0), unpacked])
 
 
+def _stored_experts(graph: GraphProto, node: NodeProto) -> Parts:
+    """Experts whose weights have a few bits, packed; the rows of a matrix hold its inputs."""
+    bits = attribute_int(node, "expert_weight_bits", 4)
+    bits = {"fp8": 8, "fp4": 4, "nvfp4": 4, "wfp4afp8": 4}.get(_text(node, "quant_type"), bits)
+    if bits not in (2, 4, 8):
+        yield node  # unknown, so told as lost
+        return
+    sizes = {weight.name: [*weight.dims] for weight in graph.initializer}
+    inputs = [_input(node, 0), _input(node, 1)]
+    for at in (2, 5, 8):  # each before its scales and its bias
+        packed, unpacked = _input(node, at), f"{_input(node, at)}/unpacked"
+        if sizes.get(packed) and unpacked not in sizes:
+            *before, last = sizes[packed]
+            graph.initializer.add(name=unpacked, data_type=1, dims=[*before, last * 8 // bits])
+        inputs += [unpacked if sizes.get(packed) else packed, _input(node, at + 2)]
+    yield _plain(node, "MoE", inputs, MICROSOFT)
+
+
 def _dynamic_product(graph: GraphProto, node: NodeProto) -> Parts:
     """Inputs are quantised as the network runs: a pass of its own."""
     (result, *_) = node.output
@@ -321,6 +340,7 @@ _FUSED: dict[str, Callable[[GraphProto, NodeProto], Parts]] = {
     f"{_MS}QLinearConcat": _concat,
     f"{_MS}MatMulNBits": _stored_product,
     f"{_MS}MatMulBnb4": _stored_product,
+    f"{_MS}QMoE": _stored_experts,
     f"{_MS}DynamicQuantizeMatMul": _dynamic_product,
     f"{_MS}GemmFastGelu": _product_gelu,
     f"{_MS}BiasGelu": _biased("Gelu"),

@@ -74,7 +74,7 @@ def phases_of(graph: Graph, *, lenient: bool, remedy: str) -> tuple[tuple[Phase,
     if not phases:
         none = f"none of its {total} operators is a layer of ours" if total else "it is empty"
         raise ConfigError(f"{none} ({lost})" if lost else none)
-    return phases, [*graph.notes, *filter(None, [lost])]
+    return phases, [*graph.notes, *walk.notes, *filter(None, [lost])]
 
 
 def _macs(graph: Graph) -> int:
@@ -97,6 +97,7 @@ class _Walk:
         graph: What is walked over.
         lenient: Whether a product of open size is listed, not refused.
         losses: What was skipped.
+        notes: What was assumed of operators, each once.
     """
 
     graph: Graph
@@ -109,6 +110,7 @@ class _Walk:
     # Results on their way out of a unit, and what may still ride along.
     _leaving: dict[str, frozenset[Rider]] = field(default_factory=dict)
     _weights: set[str] = field(default_factory=set)  # stored tensors that a layer has counted
+    notes: dict[str, None] = field(default_factory=dict)  # a set that keeps its order
 
     def visit(self, operator: Operator) -> None:
         """Take one operator."""
@@ -180,6 +182,8 @@ class _Walk:
         except UnsupportedError as error:
             self.losses.add(self.graph, operator, str(error), is_product=known.is_product)
             return
+        if known.note is not None and (note := known.note(self.graph, operator)):
+            self.notes[note] = None
         phase = found if isinstance(found, Phase) else Phase(found) if found else None
         if phase is not None:
             phase = Phase(self._sharing(operator, phase.layers), phase.repeat)

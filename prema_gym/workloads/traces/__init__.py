@@ -1,0 +1,1 @@
+"""How are recorded requests replayed? Their files, what they say, and when they arrive here."""
