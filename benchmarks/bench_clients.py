@@ -49,7 +49,7 @@ SMALL = ("--timesteps", "512", "--num-envs", "4")
 CLIENTS = (
     Client("Stable-Baselines3", "sb3_contrib", "sb3", ("sb3_masked.py", *SMALL, "--workloads", "3"),
            "`make_sb3_env`, `MaskableSlotPolicy`"),
-    Client("a loop in torch", "torch", "torch_loop", ("cleanrl_style.py", *SMALL),
+    Client("a loop in torch", "torch", "torch_loop", ("ppo_slots.py", *SMALL),
            "the native vector, `copy=False`"),
     Client("RLlib", "ray", "rllib", ("rllib_ppo.py", *SMALL),
            "the native vector, flat, `with_mask`", ("ray[rllib]==2.60.0",)),
