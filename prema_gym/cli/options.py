@@ -100,6 +100,21 @@ def read_scenario(
     return scenario
 
 
+def scenario_words(
+    name_or_path: str,
+    set: Sequence[str] | None,
+    hardware: str | None,
+    replay: tuple[int | None, int | None, float | None],
+) -> list[str]:
+    """The options that give :func:`read_scenario` the same once more."""
+    words = ["--scenario", name_or_path]
+    words += [] if hardware is None else ["--hardware", hardware]
+    words += [word for pair in set or () for word in ("--set", pair)]
+    for option, value in zip(("--from", "--limit", "--speed"), replay, strict=True):
+        words += [] if value is None else [option, str(value)]
+    return words
+
+
 def read_hardware(name_or_path: str | None) -> NPUConfig:
     """Look up a machine by its name or file; the paper's if none is given."""
     from prema_gym.hardware import NPUConfig, machines

@@ -73,11 +73,15 @@ def record_named(
     return [record(p, name, catalog, workload, tables=tables) for name, p in made.items()]
 
 
-def titled(recording: Recording, scenario: str, seed: int, file: Path | None) -> EpisodeView:
-    """A recording as an episode whose title says whose schedule of what it is, and how good."""
+def titled(recording: Recording, seed: int, file: Path | None) -> EpisodeView:
+    """A recording as an episode whose title says whose schedule of what it is, and how good.
+
+    A scenario goes by its own name, also one from a file.
+    """
     from prema_gym.metrics import values_of
     from prema_gym.views.episode import view_recorded
 
+    scenario = recording.simulator.catalog.scenario.name
     source = f"seed {seed}" if file is None else file.name
     found = {name: float(values[0]) for name, values in values_of(recording.outcomes).items()}
     title = (

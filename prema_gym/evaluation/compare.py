@@ -66,6 +66,7 @@ def evaluate(
     threads: int | None = None,
     progress: Progress | None = None,
     player: Player = play_all,
+    drawn_by: Sequence[str] | None = None,
 ) -> Evaluation:
     """Play every policy on the same workloads and summarise with bootstrap intervals.
 
@@ -88,12 +89,15 @@ def evaluate(
         threads: Threads that play; None: one a core.
         progress: Told how far it is, from the calling thread.
         player: Who plays; default: threads of this process.
+        drawn_by: Options of `prema-gym evaluate` that name the scenario; None: as it is given here.
 
     Raises:
         ConfigError, WorkloadError: What was given does not fit, or was trained on these seeds.
     """
+    words = _words_for(scenario) if drawn_by is None else drawn_by
     settings = EvaluationSettings(
         scenario=(scenario := _as_scenario(scenario)),
+        drawn_by=tuple(words),
         policies=_names(policies),
         mechanisms={name: mechanisms_of(policy) for name, policy in policies.items()},
         workloads=workloads,
@@ -187,6 +191,15 @@ def _as_scenario(given: Scenario | str | os.PathLike[str] | Mapping[str, Any]) -
     if isinstance(given, Mapping):
         return Scenario.from_dict(given)
     return given
+
+
+def _words_for(given: Scenario | str | os.PathLike[str] | Mapping[str, Any]) -> tuple[str, ...]:
+    """Options that name what was given; none where only Python has it."""
+    if isinstance(given, str | os.PathLike):
+        return ("--scenario", os.fspath(given))
+    if isinstance(given, Scenario) and given.name in scenarios.names():
+        return ("--scenario", given.name) if given == scenarios.get(given.name) else ()
+    return ()
 
 
 def _play_settings(

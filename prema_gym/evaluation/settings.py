@@ -46,6 +46,8 @@ class EvaluationSettings:
 
     Attributes:
         scenario: What is drawn, and the machine.
+        drawn_by: Options of `prema-gym evaluate` that name the scenario, file and changes as given;
+            none: it was built in Python.
         policies: Names of the policies, as the report uses them.
         mechanisms: What each policy's action space offers, by its name.
         workloads: Number of workloads; None: as many as are given, else ``DEFAULT_WORKLOADS``.
@@ -60,6 +62,9 @@ class EvaluationSettings:
 
     scenario: Scenario = declared(
         None, instance(Scenario, "a Scenario, a name, a file or a dict"), help="what is drawn"
+    )
+    drawn_by: tuple[str, ...] = declared(
+        (), anything(), help="options of `prema-gym evaluate` that name the scenario"
     )
     policies: tuple[str, ...] = declared((), anything(), help="names of the policies")
     mechanisms: Mapping[str, tuple[str, ...]] = declared(
@@ -109,6 +114,7 @@ class EvaluationSettings:
         """Plain data that strict JSON can hold; :meth:`from_dict` reads it back."""
         return {
             "scenario": _scenario_to_dict(self.scenario),
+            "drawn_by": list(self.drawn_by),
             "policies": list(self.policies),
             "mechanisms": {name: list(offered) for name, offered in self.mechanisms.items()},
             "workloads": self.num_workloads,
@@ -142,6 +148,7 @@ class EvaluationSettings:
         play = {key: value for key, value in data.items() if key in of_play}
         with located(where):
             values["scenario"] = _scenario_from_dict(data["scenario"])
+            values["drawn_by"] = tuple(data.get("drawn_by", ()))  # absent in older reports
             values["policies"] = tuple(data["policies"])
             values["mechanisms"] = {name: tuple(m) for name, m in data["mechanisms"].items()}
             if values.get("workload") is not None:

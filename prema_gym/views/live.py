@@ -17,10 +17,13 @@ from prema_gym.evaluation.recording import Decision, Recording
 from prema_gym.simulator import NONE
 from prema_gym.simulator import observation as col
 from prema_gym.views.episode import EpisodeView, TaskView
+from prema_gym.views.labels import shortened
 from prema_gym.views.numbers import number
 
-BAR = 24
-"""Characters of a task's bar of progress."""
+BAR, SHORTEST_BAR = 24, 4
+"""Characters of a task's bar of progress, and where a terminal is narrow."""
+MOST_LABEL, SHORTEST_LABEL = 26, 12
+"""Characters that a task's name has room for before its bar grows, and at least."""
 
 
 class Moment(NamedTuple):
@@ -42,13 +45,14 @@ def switches(recording: Recording) -> list[int]:
     return [i for i, one in enumerate(recording.decisions) if one.chosen != one.runner]
 
 
-def shown(recording: Recording, episode: EpisodeView, moment: Moment) -> Group:
+def shown(recording: Recording, episode: EpisodeView, moment: Moment, width: int = 100) -> Group:
     """One moment: what the policy saw, what it named, and how tasks have fared so far.
 
     Args:
         recording: Made with ``tables=True``.
         episode: The same as a view, with its title.
         moment: Which decision.
+        width: Characters of a line.
     """
     labels = {task.index: task.label for task in episode.tasks}
     one = moment.decision
@@ -63,19 +67,27 @@ def shown(recording: Recording, episode: EpisodeView, moment: Moment) -> Group:
     head += f"{len(recording.decisions)}: {does}"
     return Group(
         Text(head, style="bold"),
-        _queue(recording, moment, labels),
+        _queue(recording, moment, labels, width),
         Text(_metrics(episode.tasks, moment.now_ms)),
     )
 
 
-def _queue(recording: Recording, moment: Moment, labels: dict[int, str]) -> Table:
+def shown_end(episode: EpisodeView) -> Group:
+    """The end, which comes after the last decision: what became of every task."""
+    head = f"{episode.title}\n{episode.now_ms:10.3f} ms, the end, after {episode.decisions} "
+    head += f"decision{'' if episode.decisions == 1 else 's'}"
+    return Group(Text(head, style="bold"), Text(_metrics(episode.tasks, episode.now_ms)))
+
+
+def _queue(recording: Recording, moment: Moment, labels: dict[int, str], width: int) -> Table:
     assert recording.tables is not None
     assert recording.occupants is not None
     table, occupants = recording.tables[moment.number], recording.occupants[moment.number]
-    rows = Table(box=None, pad_edge=False)
-    for heading in ("", "task", "done", "left ms", "waited ms", "tokens", "slack ms"):
+    rows = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    for heading in ("", "task", "done", "left\nms", "waited\nms", "tokens", "slack\nms"):
         left = heading in ("", "task", "done")
         rows.add_column(heading, justify="left" if left else "right", no_wrap=True)
+    room, bar = _rooms(width)
     for slot, task in enumerate(occupants.tolist()):
         if task == NONE:
             continue
@@ -83,13 +95,22 @@ def _queue(recording: Recording, moment: Moment, labels: dict[int, str]) -> Tabl
         mark = "▶" if task == moment.decision.chosen else "·" if row[col.RUNNING] else " "
         share = float(row[col.EXECUTED_MS] / max(row[col.ESTIMATED_MS], 1e-9))
         values = (row[c] for c in (col.REMAINING_MS, col.WAITED_MS, col.TOKEN, col.SLACK_MS))
-        rows.add_row(mark, escape(labels[task]), _bar(share), *(number(float(v)) for v in values))
+        label = shortened(labels[task], lambda text: len(text) <= room)
+        rows.add_row(mark, escape(label), _bar(share, bar), *(number(float(v)) for v in values))
     return rows
 
 
-def _bar(share: float) -> str:
-    full = round(min(max(share, 0.0), 1.0) * BAR)
-    return "█" * full + "░" * (BAR - full)
+def _rooms(width: int) -> tuple[int, int]:
+    """Characters of a task's name and of its bar, in lines of so many."""
+    # The mark, four numbers of up to 6 characters, and a space between seven columns.
+    left = width - 1 - 4 * 6 - 6
+    bar = min(BAR, max(left - MOST_LABEL, SHORTEST_BAR))
+    return max(left - bar, SHORTEST_LABEL), bar
+
+
+def _bar(share: float, length: int) -> str:
+    full = round(min(max(share, 0.0), 1.0) * length)
+    return "█" * full + "░" * (length - full)
 
 
 def _metrics(tasks: Sequence[TaskView], now_ms: float) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import shlex
 
+from prema_gym.evaluation.compare import LEAST_LIMIT
 from prema_gym.evaluation.results import Evaluation, PolicyResult
 from prema_gym.metrics import METRICS, Metric
+from prema_gym.simulator import DEFAULT_ESTIMATE, DEFAULT_SLOTS, SchedulerOptions
 from prema_gym.views.numbers import number
 
 MAIN = tuple(metric for metric in METRICS if metric.table == "main")
@@ -80,14 +82,31 @@ def _better(evaluation: Evaluation, metric: Metric, best: str) -> str:
 
 
 def command(evaluation: Evaluation) -> str:
-    """The command that repeats a comparison of drawn workloads."""
+    """What repeats a comparison of drawn workloads: a command, or a line of Python.
+
+    A scenario that was built in Python has no words of the command line.
+    """
     settings = evaluation.settings
+    drawn_by = settings.get("drawn_by", ["--scenario", evaluation.scenario])  # none: older reports
+    if not drawn_by:
+        return "evaluate_settings(settings, baselines.make)  # prema_gym.evaluation.compare"
     words = ["prema-gym", "evaluate", "--policies", ",".join(evaluation.policies)]
-    words += ["--scenario", evaluation.scenario, "--relative-to", evaluation.relative_to]
+    words += [*drawn_by, "--relative-to", evaluation.relative_to]
     words += ["--workloads", str(evaluation.workloads), "--seed", str(evaluation.seed)]
-    if settings.get("slots", 16) != 16:
-        words += ["--slots", str(settings["slots"])]
-    if settings.get("estimate", "algorithm1") != "algorithm1":
-        words += ["--estimate", settings["estimate"]]
-    words += ["--bounds"] if settings.get("bounds") else []
+    played = {**settings, **settings.get("options", {})}
+    for name, usual in _USUAL.items():
+        if played.get(name, usual) != usual:
+            words += [f"--{name.replace('_', '-')}", str(played[name])]
+    # Nothing that is not asked for cuts a workload off so early.
+    if played.get("max_decisions", LEAST_LIMIT) < LEAST_LIMIT:
+        words += ["--max-decisions", str(played["max_decisions"])]
+    words += [f"--{name.replace('_', '-')}" for name in _SWITCHES if played.get(name)]
     return " ".join(map(shlex.quote, words))
+
+
+_USUAL = {
+    "slots": DEFAULT_SLOTS,
+    "estimate": DEFAULT_ESTIMATE,
+    "token_wait": SchedulerOptions().token_wait,
+}
+_SWITCHES = ("sticky_drain", "bounds")

@@ -58,7 +58,8 @@ def test_reports_of_older_versions_say_oracle() -> None:
 
 def test_the_layout_of_plain_data() -> None:
     assert list(settings().to_dict()) == [
-        *("scenario", "policies", "mechanisms", "workloads", "seed", "workload", "relative_to"),
+        *("scenario", "drawn_by", "policies", "mechanisms", "workloads", "seed", "workload"),
+        "relative_to",
         *("estimate", "slots", "options", "max_decisions", "resamples", "per_workload", "bounds"),
     ]
 

@@ -21,6 +21,7 @@ from prema_gym.cli.options import (
     read_kinds,
     read_scenario,
     read_workloads,
+    scenario_words,
 )
 from prema_gym.cli.printing import Format, console, print_result, progress
 from prema_gym.cli.streams import refuse_for_streams, show_streams, stream_settings
@@ -161,7 +162,8 @@ def evaluate(
     _check_output(output, format, per_workload, per_task)
     who = Workers(workers=one_of(workers, threads), backend=backend, resume=resume)
     chosen = make_policies(policies, relative_to)
-    drawn_from = read_scenario(scenario, set, hardware=hardware, replay=(start, limit, speed))
+    replay = (start, limit, speed)
+    drawn_from = read_scenario(scenario, set, hardware=hardware, replay=replay)
     shown = one_estimate(estimate, oracle)
     options = SchedulerOptions(token_wait=token_wait, sticky_drain=sticky_drain)
     if drawn_from.is_stream:
@@ -181,6 +183,7 @@ def evaluate(
             relative_to=relative_to, estimate=shown, slots=slots, options=options,
             per_workload=per_workload, per_task=per_task, max_decisions=max_decisions,
             bounds=bounds, threads=who.workers, progress=progress_bar, player=player,
+            drawn_by=scenario_words(scenario, set, hardware, replay),
         )  # fmt: skip
     _show(result, format, kinds, output, per_task)
 

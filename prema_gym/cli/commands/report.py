@@ -92,6 +92,7 @@ def _play(
             drawn_from, make_policies(policies or DEFAULT_POLICIES, base), workloads=workloads,
             seed=seed, relative_to=base, per_workload=True,
             bounds=drawn_from.num_tasks <= MAX_TASKS, progress=bar,
+            drawn_by=("--scenario", scenario),
         )  # fmt: skip
 
 
@@ -118,5 +119,5 @@ def _schedules(result: Evaluation, seed: int | None) -> list[EpisodeView]:
         except PremaError as error:
             print(f"no schedule of {name}: {error}", file=sys.stderr)
             continue
-        episodes.append(titled(recording, result.scenario, shown, None))
+        episodes.append(titled(recording, shown, None))
     return episodes

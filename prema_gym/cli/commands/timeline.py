@@ -50,7 +50,7 @@ def timeline(
             f"--from-ms and --to-ms must be 0 or more and in this order, got {from_ms} and {to_ms}"
         )
     episodes = [
-        titled(recording, scenario, seed, workload)
+        titled(recording, seed, workload)
         for recording in record_named(policies, scenario, seed, workload)
     ]
     write_timeline(output, episodes, from_ms=from_ms, to_ms=to_ms)

@@ -25,7 +25,7 @@ PolicyOption = Annotated[
 ]
 Speed = Annotated[float, typer.Option(help="Simulated milliseconds in a second.", min=0.001)]
 Every = Annotated[bool, typer.Option("--every", help="Show every decision, not only switches.")]
-KEYS = "space: pause   →/n: next   ←/p: previous   +/-: speed   q: quit"
+KEYS = "space pause · →/n next · ←/p back · +/- speed · q quit"
 _ARROWS = {"\x1b[C": "n", "\x1b[D": "p"}
 FASTER = 1.6
 
@@ -39,29 +39,29 @@ def watch(
     every: Every = False,
 ) -> None:
     """Show a schedule as it comes about: the queue, tokens, what is decided, metrics so far."""
-    from prema_gym.views.live import moments, shown, switches
+    from prema_gym.views.live import moments, shown, shown_end, switches
 
     recordings = record_named(policy, scenario, seed, workload, tables=True)
     if len(recordings) != 1:
         raise ConfigError(f"one policy is watched at a time, got {policy}")
     (recording,) = recordings
-    episode = titled(recording, scenario, seed, workload)
+    episode = titled(recording, seed, workload)
     all_of_them = moments(recording)
     chosen = all_of_them if every else [all_of_them[i] for i in switches(recording)]
     pictures: Pictures = [(one.now_ms, partial(shown, recording, episode, one)) for one in chosen]
-    if not pictures:
-        print("nothing to see: the policy never had a choice that changed who runs")
-        return
+    # What is left to do after the last choice is played to its end, too.
+    pictures.append((episode.now_ms, lambda width: shown_end(episode)))
     if sys.stdout.isatty() and sys.stdin.isatty():
         _live(pictures, speed)
         return
     output = console()
     for _, picture in pictures:  # into a file or a pipe: one after the other, at once
-        output.print(picture())
+        output.print(picture(output.width))
         output.print()
 
 
-Pictures = list[tuple[float, "Callable[[], Group]"]]
+Pictures = list[tuple[float, "Callable[[int], Group]"]]
+"""When each is shown [ms], and how it is drawn in lines of so many characters."""
 
 
 def _live(pictures: Pictures, speed: float) -> None:
@@ -74,9 +74,11 @@ def _live(pictures: Pictures, speed: float) -> None:
     with _keys() as pressed, Live(auto_refresh=False, screen=True) as screen:
         while True:
             now_ms, picture = pictures[at]
-            state = "paused" if paused else f"{speed:.3g} ms a second"
-            screen.update(Group(picture(), Text(f"\n{KEYS}   [{state}]")), refresh=True)
             last = at == len(pictures) - 1
+            state = "the end" if last else "paused" if paused else f"{speed:.3g} ms a second"
+            # At the top: what does not fit a small terminal is cut at the bottom.
+            lines = (Text(f"{KEYS} · [{state}]\n"), picture(screen.console.width))
+            screen.update(Group(*lines), refresh=True)
             wait_s = None if paused or last else (pictures[at + 1][0] - now_ms) / speed
             key = pressed(wait_s)
             if key == "q":

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 import time
@@ -14,11 +15,28 @@ def test_into_a_pipe_every_switch_is_written(capsys: pytest.CaptureFixture[str])
     status, out, _ = run(capsys, "watch", "--policy", "dynamic-prema", "--seed", "3")
     assert status == 0
     one_line = " ".join(out.split())  # a narrow terminal wraps lines
-    assert one_line.count("dynamic-prema · paper, seed 3") == one_line.count("ms, decision ")
+    # Each switch, and the end, which comes long after the last decision.
+    assert one_line.count("dynamic-prema · paper, seed 3") == one_line.count("ms, decision ") + 1
+    end = one_line[one_line.rindex("dynamic-prema · paper") :]
+    assert "248.026 ms, the end, after 752 decisions 8 of 8 tasks have arrived, 0 are in" in end
+    assert "the system, 8 done: latency" in end
     assert "lets 2 alexnet ×4 π=9 take over from 0 googlenet ×16 π=3" in one_line
     assert "are in the system" in out
     every = run(capsys, "watch", "--policy", "dynamic-prema", "--seed", "3", "--every")[1]
     assert f"decision 1 of {every.count('ms, decision ')}:" in every
+
+
+def test_a_narrow_terminal_keeps_every_column(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    out = run(capsys, "watch", "--policy", "np-fcfs", "--seed", "3")[1]
+    table = out.rstrip().split("\n\n")[-2].splitlines()  # the last one before the end
+    heads = next(line for line in table if "waited" in line)
+    assert heads.split() == ["task", "done", "left", "waited", "tokens", "slack"]
+    runs = next(line for line in table if line.startswith("▶"))
+    assert len(runs) <= 50
+    assert re.search(r"▶ \d \S+ ×\d+ π=\d [█░]{4}( +-?[\d.]+){4}$", runs), runs
 
 
 def test_one_policy_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,7 +65,7 @@ def test_keys_step_and_quit() -> None:
             if select.select([terminal], [], [], 1.0)[0]:
                 seen += os.read(terminal, 65536)
 
-    until("paus")  # the line of keys
+    until("quit")  # the line of keys
     os.write(terminal, b"\x1b[C")
     until("[paused]")
     os.write(terminal, b"\x1b[D")
