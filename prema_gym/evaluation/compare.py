@@ -66,7 +66,6 @@ def evaluate(
     threads: int | None = None,
     progress: Progress | None = None,
     player: Player = play_all,
-    drawn_by: Sequence[str] | None = None,
 ) -> Evaluation:
     """Play every policy on the same workloads and summarise with bootstrap intervals.
 
@@ -89,20 +88,17 @@ def evaluate(
         threads: Threads that play; None: one a core.
         progress: Told how far it is, from the calling thread.
         player: Who plays; default: threads of this process.
-        drawn_by: Options of `prema-gym evaluate` that name the scenario; None: as it is given here.
 
     Raises:
         ConfigError, WorkloadError: What was given does not fit, or was trained on these seeds.
     """
-    words = _words_for(scenario) if drawn_by is None else drawn_by
     settings = EvaluationSettings(
-        scenario=(scenario := _as_scenario(scenario)),
-        drawn_by=tuple(words),
+        **(named := _named(scenario)),
         policies=_names(policies),
         mechanisms={name: mechanisms_of(policy) for name, policy in policies.items()},
         workloads=workloads,
         seed=seed,
-        workload=None if workload is None else as_batch(workload, compile_scenario(scenario)),
+        workload=None if workload is None else _given(workload, named["scenario"]),
         relative_to=relative_to,
         play=_play_settings(one_estimate(estimate, oracle), slots, options, max_decisions),
         resamples=resamples,
@@ -184,22 +180,21 @@ def _compare(
     )
 
 
-def _as_scenario(given: Scenario | str | os.PathLike[str] | Mapping[str, Any]) -> Scenario:
-    """The scenario that a name, a file or a dict stands for; others are left to the settings."""
+def _named(given: Scenario | str | os.PathLike[str] | Mapping[str, Any]) -> dict[str, Any]:
+    """The scenario that a name, a file or a dict stands for, and the options that name it.
+
+    What is no scenario is left to the settings to refuse.
+    """
     if isinstance(given, str | os.PathLike):
-        return scenarios.get(given)
-    if isinstance(given, Mapping):
-        return Scenario.from_dict(given)
-    return given
+        return {"scenario": scenarios.get(given), "drawn_by": ("--scenario", os.fspath(given))}
+    scenario = Scenario.from_dict(given) if isinstance(given, Mapping) else given
+    name = getattr(scenario, "name", None)
+    registered = name in scenarios.names() and scenario == scenarios.get(name)
+    return {"scenario": scenario, "drawn_by": ("--scenario", name) if registered else ()}
 
 
-def _words_for(given: Scenario | str | os.PathLike[str] | Mapping[str, Any]) -> tuple[str, ...]:
-    """Options that name what was given; none where only Python has it."""
-    if isinstance(given, str | os.PathLike):
-        return ("--scenario", os.fspath(given))
-    if isinstance(given, Scenario) and given.name in scenarios.names():
-        return ("--scenario", given.name) if given == scenarios.get(given.name) else ()
-    return ()
+def _given(workload: WorkloadLike, scenario: Scenario) -> WorkloadBatch:
+    return as_batch(workload, compile_scenario(scenario))
 
 
 def _play_settings(

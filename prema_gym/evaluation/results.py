@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -161,6 +161,10 @@ class Evaluation:
                     "this is no report of `prema-gym evaluate --format json` (or the "
                     f"evaluation.json of its --output): {type(error).__name__}: {error}"
                 ) from error
+
+    def drawn_by(self, words: Sequence[str]) -> Evaluation:
+        """The same, with the options of `prema-gym evaluate` that name its scenario."""
+        return replace(self, settings={**self.settings, "drawn_by": list(words)})
 
     def to_frame(self, per: Literal["workload", "task"] = "workload") -> pandas.DataFrame:
         """Give the values as a DataFrame: a row a policy and workload, or policy and task.

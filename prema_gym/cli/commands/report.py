@@ -88,12 +88,12 @@ def _play(
     base = relative_to or "np-fcfs"
     drawn_from = read_scenario(scenario)
     with progress() as bar:
-        return evaluate(
+        result = evaluate(
             drawn_from, make_policies(policies or DEFAULT_POLICIES, base), workloads=workloads,
             seed=seed, relative_to=base, per_workload=True,
             bounds=drawn_from.num_tasks <= MAX_TASKS, progress=bar,
-            drawn_by=("--scenario", scenario),
         )  # fmt: skip
+    return result.drawn_by(["--scenario", scenario])
 
 
 def _schedules(result: Evaluation, seed: int | None) -> list[EpisodeView]:
