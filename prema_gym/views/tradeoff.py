@@ -8,6 +8,8 @@ from pathlib import Path
 from prema_gym.errors import MissingExtraError
 from prema_gym.evaluation.tradeoff import Tradeoff
 from prema_gym.files import write_atomically
+from prema_gym.views.colours import looks
+from prema_gym.views.figures.chart import marked
 from prema_gym.views.numbers import number
 
 FRONTS = {True: "front", False: "front without holding"}
@@ -73,8 +75,9 @@ def draw(found: Tradeoff, path: Path) -> None:
     axes = figure.add_subplot()
     for front, style in ((found.front, "-"), (found.plain, "--")):
         axes.plot(front.antt, front.fairness, style, color="#0072B2", label=FRONTS[front.holding])
+    drawn = looks(found.points)
     for name, (antt, fairness) in found.points.items():
-        axes.plot(antt, fairness, "o", color="#D55E00")
+        axes.plot(antt, fairness, linestyle="none", **marked(drawn[name]))
         axes.annotate(name, (antt, fairness), xytext=(5, 3), textcoords="offset points", fontsize=8)
     axes.set_xlabel("ANTT (less is better)")
     axes.set_ylabel("fairness (more is better)")

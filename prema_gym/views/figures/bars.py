@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prema_gym.metrics import METRICS
-from prema_gym.views.colours import look
-from prema_gym.views.figures.chart import Chart, Records, Study, legend_below, policies_in
+from prema_gym.views.colours import look, looks
+from prema_gym.views.figures.chart import Chart, Records, Study, legend_below, marked, policies_in
 from prema_gym.views.plotting import plain
 
 if TYPE_CHECKING:
@@ -49,13 +49,14 @@ def _draw_metrics(figure: Figure, records: Records) -> None:
 
 def _intervals(axes: Axes, records: Records, label: str) -> None:
     """A point with its interval for each policy, from top to bottom."""
+    drawn = looks(policies_in(records))
     for at, record in enumerate(records):
-        own = look(record["policy"])
+        own = marked(drawn[record["policy"]])
         low = np.nan_to_num(record["mean"] - record["ci95_low"])
         high = np.nan_to_num(record["ci95_high"] - record["mean"])
         axes.errorbar(
-            record["mean"], at, xerr=[[max(low, 0)], [max(high, 0)]], fmt=own.mark,
-            color=own.colour, capsize=2, markersize=4,
+            record["mean"], at, xerr=[[max(low, 0)], [max(high, 0)]],
+            **own, linestyle="none", capsize=2, markersize=4,
         )  # fmt: skip
     names = [plain(record["policy"]) for record in records]
     axes.set_yticks(range(len(names)), names)

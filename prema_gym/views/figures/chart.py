@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prema_gym.errors import MissingExtraError
 from prema_gym.evaluation.results import Evaluation
-from prema_gym.views.colours import look
+from prema_gym.views.colours import Look
 from prema_gym.views.plotting import new, plain
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 STYLE = Path(__file__).with_name("paper.mplstyle")
 """Matplotlib's settings for a column of a paper."""
+
+UNDER_POINTS = 1.6
+"""How much wider a line is than the one on top of it: both still show their dashes."""
 
 Records = list[dict[str, Any]]
 
@@ -93,20 +96,44 @@ def policies_in(records: Records) -> list[str]:
 
 
 def line(
-    axes: Axes, policy: str, x: Sequence[float], y: Sequence[float], *, every: int | None = None
+    axes: Axes,
+    policy: str,
+    own: Look,
+    x: Sequence[float],
+    y: Sequence[float],
+    *,
+    every: int | None = None,
+    under: int = 0,
 ) -> None:
-    """A policy's line in its colour and dashes, with a mark at every so many points."""
-    own = look(policy)
-    (drawn,) = axes.plot(x, y, color=own.colour, marker=own.mark, label=plain(policy))
+    """A policy's line in its colour and dashes, with a mark at every so many points.
+
+    Args:
+        axes: Where it is drawn.
+        policy: Its name, for the legend.
+        own: How it is drawn.
+        x: Where its points are.
+        y: Their values.
+        every: Points from mark to mark; None: some six marks in all.
+        under: Lines on top of it that it must be told apart from: it is so much wider.
+    """
+    (drawn,) = axes.plot(x, y, label=plain(policy), **marked(own), zorder=2 - 0.01 * under)
     drawn.set_markevery(max(1, len(x) // 6) if every is None else every)
     if own.dashes:
         drawn.set_dashes(own.dashes)
+    if under:
+        drawn.set_linewidth(drawn.get_linewidth() + UNDER_POINTS * under)
+        drawn.set_markersize(drawn.get_markersize() + 2 * UNDER_POINTS * under)
 
 
-def point(axes: Axes, policy: str, x: float, y: float) -> None:
+def point(axes: Axes, policy: str, own: Look, x: float, y: float) -> None:
     """A policy's point, with its name for the legend."""
-    own = look(policy)
-    axes.plot(x, y, own.mark, color=own.colour, label=plain(policy), markersize=6)
+    axes.plot(x, y, label=plain(policy), **marked(own), linestyle="none", markersize=6)
+
+
+def marked(own: Look) -> dict[str, Any]:
+    """Matplotlib's words for a policy's colour, mark and filling."""
+    inside = own.colour if own.filled else "white"
+    return {"color": own.colour, "marker": own.mark, "markerfacecolor": inside}
 
 
 def legend_below(figure: Figure, axes: Axes, ncols: int = 3) -> None:

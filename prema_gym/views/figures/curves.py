@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from prema_gym.views.colours import look, looks
 from prema_gym.views.figures.chart import Chart, Records, Study, legend_below, line, policies_in
-from prema_gym.views.plotting import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,9 +32,9 @@ def _sla_records(study: Study) -> Records:
 
 def _draw_sla(figure: Figure, records: Records) -> None:
     axes = figure.subplots()
-    for name in policies_in(records):
+    for name, drawn in looks(policies_in(records)).items():
         own = [record for record in records if record["policy"] == name]
-        line(axes, name, [r["target"] for r in own], [100 * r["violated"] for r in own])
+        line(axes, name, drawn, [r["target"] for r in own], [100 * r["violated"] for r in own])
     axes.set_xticks([2, 5, 10, 15, 20])
     axes.set_xlabel("target: NTT at most")
     axes.set_ylabel("tasks that miss it [%] (↓ better)")
@@ -58,9 +58,9 @@ def _ntt_records(study: Study) -> Records:
 
 def _draw_ntt(figure: Figure, records: Records) -> None:
     axes = figure.subplots()
-    for name in policies_in(records):
+    for name, drawn in looks(policies_in(records)).items():
         own = [r for r in records if r["policy"] == name and np.isfinite(r["ntt"])]
-        line(axes, name, [r["ntt"] for r in own], [100 * r["share"] for r in own])
+        line(axes, name, drawn, [r["ntt"] for r in own], [100 * r["share"] for r in own])
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("NTT at most")
@@ -85,9 +85,9 @@ def _profile_records(study: Study) -> Records:
 
 def _draw_profile(figure: Figure, records: Records) -> None:
     axes = figure.subplots()
-    for name in policies_in(records):
+    for name, drawn in looks(policies_in(records)).items():
         own = [record for record in records if record["policy"] == name]
-        line(axes, name, [r["factor"] for r in own], [100 * r["share"] for r in own])
+        line(axes, name, drawn, [r["factor"] for r in own], [100 * r["share"] for r in own])
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("ANTT within this factor of the best policy's")
@@ -117,9 +117,16 @@ def _draw_sweep(figure: Figure, records: Records) -> None:
         (left, "antt", "ANTT (↓ better)", 1.0),
         (right, "deadline_miss", "deadlines missed [%] (↓ better)", 100.0),
     ):
-        for name in policies_in(records):
+        for name, drawn in looks(policies_in(records)).items():
             own = [r for r in records if (r["policy"], r["metric"]) == (name, metric)]
-            line(axes, name, [r["load"] for r in own], [factor * r["mean"] for r in own], every=1)
+            line(
+                axes,
+                name,
+                drawn,
+                [r["load"] for r in own],
+                [factor * r["mean"] for r in own],
+                every=1,
+            )
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter("{x:.2g}")
         axes.set_xlabel("load: work that arrives / work that can be done")
@@ -165,7 +172,8 @@ def _learning_curve(axes: Axes, algorithm: str, records: list[dict[str, Any]]) -
     last = min(steps[-1] for steps, _ in curves)
     grid = np.linspace(first, max(first, last), POINTS_A_CURVE)
     values = np.array([np.interp(grid, steps, ratios) for steps, ratios in curves])
-    line(axes, plain(f"{algorithm} ({len(curves)} seeds)"), grid.tolist(), values.mean(0).tolist())
+    name = f"{algorithm} ({len(curves)} seeds)"
+    line(axes, name, look(name), grid.tolist(), values.mean(0).tolist())
     if len(curves) > 1:
         axes.fill_between(
             grid, values.min(0), values.max(0), alpha=0.2, color=axes.lines[-1].get_color()

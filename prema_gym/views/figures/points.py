@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prema_gym.views.colours import nth
-from prema_gym.views.figures.chart import Chart, Records, Study, legend_below, point
+from prema_gym.views.colours import looks, nth
+from prema_gym.views.figures.chart import Chart, Records, Study, legend_below, point, policies_in
 from prema_gym.views.plotting import plain
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ def _draw_pareto(figure: Figure, records: Records) -> None:
     axes = figure.subplots()
     edge = sorted((r["antt"], r["fairness"]) for r in records if r["on_front"])
     axes.step(*zip(*edge, strict=True), where="post", color="#999999", linewidth=0.9, zorder=1)
+    drawn = looks(policies_in(records))
     for record in records:
-        point(axes, record["policy"], record["antt"], record["fairness"])
+        point(axes, record["policy"], drawn[record["policy"]], record["antt"], record["fairness"])
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("ANTT (← better)")
@@ -58,8 +59,9 @@ def _energy_records(study: Study) -> Records:
 
 def _draw_energy(figure: Figure, records: Records) -> None:
     axes = figure.subplots()
+    drawn = looks(policies_in(records))
     for record in records:
-        point(axes, record["policy"], record["stp"], record["mj"])
+        point(axes, record["policy"], drawn[record["policy"]], record["stp"], record["mj"])
     axes.set_xlabel("STP (→ better)")
     axes.set_ylabel("energy a workload [mJ] (↓ better)")
     legend_below(figure, axes)

@@ -11,6 +11,7 @@ import numpy as np
 from prema_gym.evaluation.results import Evaluation
 from prema_gym.files import as_given
 from prema_gym.metrics import METRICS, Metric
+from prema_gym.views.colours import looks
 from prema_gym.views.comparison import heading, notes
 from prema_gym.views.episode import EpisodeView
 from prema_gym.views.figures import CHARTS, Study
@@ -24,6 +25,8 @@ from prema_gym.views.web.page import escape, page
 SHOWN = tuple(metric for metric in METRICS if metric.table is not None)
 MOST_SETTINGS = 20_000
 """Characters of settings that are shown; more are workloads in full, known by their digest."""
+LEAST_REGRET = 0.1
+"""Percent: what is less stands here, as an axis of ratios has no 0."""
 _QUANTILES = 60
 
 
@@ -59,8 +62,8 @@ def report(evaluation: Evaluation, episodes: Sequence[EpisodeView] = ()) -> str:
 def _choice(evaluation: Evaluation) -> str:
     boxes = "".join(
         f'<label><input type="checkbox" checked data-toggles="{at}">'
-        f"{key(name)}{escape(name)}</label>"
-        for at, name in enumerate(evaluation.policies)
+        f"{key(drawn)}{escape(name)}</label>"
+        for at, (name, drawn) in enumerate(looks(evaluation.policies).items())
     )
     return f"<fieldset><legend>Policies</legend>{boxes}</fieldset>"
 
@@ -84,18 +87,19 @@ def _table(evaluation: Evaluation) -> str:
         f"<tbody>{rows}</tbody></table></div>"
         '<p class="note">Mean, the ends of its 95 % interval, and how many times better it '
         f"is than {escape(evaluation.relative_to)}; the best of each column is bold. A heading "
-        "sorts.</p>"
+        "sorts; a narrow window scrolls sideways.</p>"
     )
 
 
 def _cell(evaluation: Evaluation, name: str, metric: Metric, best: str | None) -> str:
     found = evaluation.policies[name].metrics[metric.name]
     value = f"{found.mean:.9g}" if math.isfinite(found.mean) else ""
-    small = interval(*found.ci95)
+    small = [interval(*found.ci95)]
     if metric.better and math.isfinite(found.ratio) and metric.table == "main":
-        small += f" · {times(found.ratio)}"
+        small.append(times(found.ratio))
+    below = "".join(f"<small>{text}</small>" for text in small if text)
     kind = ' class="best"' if name == best else ""
-    return f'<td{kind} data-value="{value}">{number(found.mean)} <small>{small}</small></td>'
+    return f'<td{kind} data-value="{value}">{number(found.mean)} {below}</td>'
 
 
 def _has_workloads(evaluation: Evaluation) -> bool:
@@ -170,14 +174,14 @@ def _profile(evaluation: Evaluation) -> str:
 def _regret(evaluation: Evaluation) -> str:
     names = list(evaluation.policies)
     series: dict[str, Points] = {
-        name: [(100.0 * found.regret["antt"], len(names) - at)]
+        name: [(max(100.0 * found.regret["antt"], LEAST_REGRET), len(names) - at)]
         for at, (name, found) in enumerate(evaluation.policies.items())
     }
-    values = [max(x, 0.1) for points in series.values() for x, _ in points]
+    values = [x for points in series.values() for x, _ in points]
     return chart(
-        "Regret in ANTT", "How far behind the best schedule there is; policies from top to bottom.",
+        "Regret in ANTT", "How far behind the best schedule there is.",
         axis_for("% behind", values, log=True), Axis("", 0.0, len(names) + 1.0), series,
-        lines=False,
+        lines=False, rows=names,
     )  # fmt: skip
 
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from prema_gym import baselines
+from prema_gym.cli.commands.evaluate import DEFAULT_POLICIES
+from prema_gym.cli.commands.sweep import SWEPT
 from prema_gym.evaluation.compare import evaluate
 from prema_gym.evaluation.results import Evaluation
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.simulator import MECHANISMS
-from prema_gym.views.colours import KNOWN, look
+from prema_gym.views.colours import KNOWN, look, looks
 from prema_gym.views.figures import CHARTS, Study, draw_chart
+from prema_gym.views.figures.chart import point
 from prema_gym.views.figures.points import front
 from prema_gym.views.gantt import to_image
 from prema_gym.views.listings import preemption_rows
+from prema_gym.views.web.charts import _MARKS
 from tests.evaluation.helpers import TINY
 from tests.views.episodes import WILD
 
@@ -96,3 +101,21 @@ def test_a_policy_looks_the_same_everywhere() -> None:
     assert look("dynamic-prema") == KNOWN["dynamic-prema"]
     assert look("mine.py:Mine") == look("mine.py:Mine")
     assert len({one.colour for one in KNOWN.values()}) == len(KNOWN)
+
+
+@pytest.mark.parametrize("policies", [DEFAULT_POLICIES, SWEPT, ",".join(map(str, range(24)))])
+def test_no_two_points_of_a_chart_look_the_same(policies: str) -> None:
+    """Points have no dashes: mark and filling alone tell them apart in grey."""
+    names = policies.split(",")
+    found = looks(names)
+    assert list(found) == names
+    assert len({(one.mark, one.filled) for one in found.values()}) == len(names)
+    assert looks(reversed(names)) == found  # whatever the order
+    assert all(found[name] == KNOWN[name] for name in names if name in KNOWN)
+    assert {one.mark for one in found.values()} <= set(_MARKS)
+    axes = Figure().subplots()
+    drawn = []
+    for name in names:
+        point(axes, name, found[name], 1.0, 1.0)
+        drawn.append((axes.lines[-1].get_marker(), axes.lines[-1].get_markerfacecolor() == "white"))
+    assert len(set(drawn)) == len(names)

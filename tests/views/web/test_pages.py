@@ -15,6 +15,7 @@ from prema_gym.evaluation.compare import evaluate
 from prema_gym.evaluation.results import Evaluation
 from prema_gym.simulator import MECHANISMS
 from prema_gym.views.verdict import command, overall, ranked, verdict
+from prema_gym.views.web import charts
 from prema_gym.views.web.charts import Axis, axis_for
 from prema_gym.views.web.page import embedded, page
 from prema_gym.views.web.report import report
@@ -120,6 +121,18 @@ def test_a_report_of_forty_policies_on_a_thousand_workloads_is_small(compared: E
     assert len(report(large, [played("static-rrb")]).encode()) < 2_000_000
 
 
+def test_the_chart_of_regrets_names_its_rows(compared: Evaluation) -> None:
+    """And no point stands on its rim."""
+    figure = re.search(r"<figure><h3>Regret in ANTT.*?</figure>", report(compared))
+    assert figure is not None
+    texts = re.findall(r'text-anchor="end">(.*?)</text>', figure[0])
+    assert texts == [*NAMES, "a&lt;b&gt;$x$:x:[red]"]
+    at = [float(x) for x in re.findall(r'class="mark" transform="translate\(([\d.]+) ', figure[0])]
+    assert len(at) == 4
+    assert min(at) >= charts.ROW_LEFT + 6  # half a mark
+    assert max(at) <= charts.WIDTH - charts.RIGHT - 6
+
+
 def test_axes_have_round_ticks_inside() -> None:
     assert Axis("", 0.0, 100.0).ticks() == [0, 20, 40, 60, 80, 100]
     assert Axis("", 1.0, 30.0, log=True).ticks() == [1, 2, 5, 10, 20]
@@ -144,6 +157,7 @@ svg.dispatchEvent(new KeyboardEvent('keydown', {key: '+', bubbles: true}));
 const after = ends();
 say({up, down, hidden, bars, zoomed: before !== after, focus: document.activeElement === svg,
   charts: document.querySelectorAll('figure svg .series').length,
+  table: [...document.querySelectorAll('.scroll')].map((s) => [s.scrollWidth, s.clientWidth]),
   wide: document.documentElement.scrollWidth, room: innerWidth,
   paper: getComputedStyle(document.body).backgroundColor,
   wild: [...document.querySelectorAll('td')].some((t) => t.textContent === 'a<b>$x$:x:[red]')});
