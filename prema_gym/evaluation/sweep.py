@@ -49,10 +49,15 @@ class Slo:
         when = "its deadline" if self.limit_ms is None else f"{self.limit_ms:g} ms"
         return f"p{self.percent:g} within {when}"
 
+    @property
+    def column(self) -> str:
+        """The column of that percentile of the latency."""
+        return _PERCENTILES[self.percent]
+
     def measure(self, row: StreamRow) -> Estimate:
         """How much of what is allowed one group takes: kept up to 1."""
         if self.limit_ms is not None:
-            found, allowed = row[_PERCENTILES[self.percent]], self.limit_ms
+            found, allowed = row[self.column], self.limit_ms
         else:
             found, allowed = row["deadline_miss"], 1 - self.percent / 100
         return Estimate(*(end / allowed for end in found))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prema_gym.errors import MissingExtraError
+from prema_gym.errors import ConfigError, MissingExtraError
+from prema_gym.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+PICTURES = (".png", ".svg", ".pdf")
+"""Endings of pictures, which say the format."""
 
 
 def new(what: str, size_inches: tuple[float, float], dpi: int) -> Figure:
@@ -26,6 +31,31 @@ def new(what: str, size_inches: tuple[float, float], dpi: int) -> Figure:
     except ImportError:
         raise MissingExtraError(what, "matplotlib", "plot") from None
     return Figure(figsize=size_inches, dpi=dpi, layout="constrained")
+
+
+def check_picture(path: Path) -> None:
+    """Say before the work, not after it, that a picture cannot be written.
+
+    Raises:
+        ConfigError: Its ending says no format, or the folder is not there.
+    """
+    if path.suffix not in PICTURES:
+        raise ConfigError(f"{path} must end in {', '.join(PICTURES)}: the ending says the format")
+    if not path.parent.is_dir():
+        raise ConfigError(f"cannot write {path}: there is no folder {path.parent}")
+
+
+def write_picture(path: Path, figure: Figure) -> None:
+    """Write a figure whole or not at all.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    check_picture(path)
+    try:
+        write_atomically(path, figure.savefig)
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def plain(text: str) -> str:

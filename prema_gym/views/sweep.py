@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from prema_gym.evaluation.sweep import Breaking, Sweep, SweepPoint
 from prema_gym.metrics.groups import STREAM_COLUMNS
+from prema_gym.views.colours import looks
 from prema_gym.views.numbers import number
+from prema_gym.views.plotting import new, plain
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _SHOWN = ("latency_ms", "p50_latency_ms", "p95_latency_ms", "p99_latency_ms", "p999_latency_ms")
+PANELS_ACROSS = 3
+SAME_TO_THE_EYE = 0.02
+"""Latencies that differ by less lie within a mark of each other: 1 % of two decades."""
 _ALSO = ("antt", "deadline_miss", "goodput_per_s", "throughput_per_s")
 
 
@@ -111,22 +119,70 @@ def _cost(sweep: Sweep, best: Breaking, base: Breaking) -> str:
     )
 
 
-def picture(sweep: Sweep, column: str = "p99_latency_ms") -> Figure:
-    """The tail over the load, a line a policy; a mark where the promise breaks."""
-    from matplotlib.figure import Figure
+def picture(sweep: Sweep) -> Figure:
+    """The promised percentile of the latency over the load, a line a policy.
 
-    figure = Figure(figsize=(7.0, 4.5), layout="constrained")
-    axes: Any = figure.add_subplot()
-    for one in sweep.breaking:
-        line = [p for p in sweep.points if p.policy == one.policy and p.over == one.over]
-        label = " ".join([one.policy, *(f"{key}={value}" for key, value in one.over.items())])
-        values = [point.row[column].value for point in line]
-        (drawn,) = axes.plot([p.load for p in line], values, marker=".", label=label)
-        if one.load > 0 and not one.beyond:
-            axes.axvline(one.load, color=drawn.get_color(), linestyle=":", linewidth=1)
-    axes.set_yscale("log")
-    axes.set_xlabel("load (dotted: the promise breaks)")
-    axes.set_ylabel(column.replace("_latency_ms", " latency [ms]"))
-    axes.set_title(f"{sweep.scenario.name}: {sweep.slo}")
-    axes.legend(fontsize="small")
+    Dotted lines show up to which load policies keep the promise. Other keys that were set have
+    panels of their own.
+
+    Raises:
+        MissingExtraError: Matplotlib is not installed.
+    """
+    from prema_gym.views.figures.chart import legend_below
+
+    cases = [dict(case) for case in dict.fromkeys(tuple(b.over.items()) for b in sweep.breaking)]
+    across = min(len(cases), PANELS_ACROSS)
+    down = -(-len(cases) // across)
+    figure = new("drawing a sweep", (7.0 * max(1.0, 0.7 * across), 1.4 + 3.6 * down), 150)
+    panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+    for axes, over in zip(panels, cases, strict=False):
+        _curves(axes, sweep, over)
+        _breaks(axes, [one for one in sweep.breaking if one.over == over])
+        axes.set_title(plain(" ".join(f"{key}={value}" for key, value in over.items())))
+        axes.set_xlabel("load (dotted: up to here the promise is kept)")
+        axes.set_ylabel(f"p{sweep.slo.percent:g} latency of all requests [ms]")
+        axes.label_outer()
+    for axes in panels[len(cases) :]:
+        axes.set_visible(False)
+    figure.suptitle(plain(f"{sweep.scenario.name}; promised: {sweep.slo}"))
+    legend_below(figure, panels[0], ncols=4)
     return figure
+
+
+def _curves(axes: Axes, sweep: Sweep, over: Mapping[str, Any]) -> None:
+    """A line a policy; where lines lie on one another, the lower ones are wider."""
+    from matplotlib.ticker import LogLocator
+
+    from prema_gym.views.figures.chart import line
+
+    drawn: list[dict[float, float]] = []
+    for policy, own in looks(one.policy for one in sweep.breaking).items():
+        points = [p for p in sweep.points if p.policy == policy and p.over == over]
+        curve = {point.load: point.row[sweep.slo.column].value for point in points}
+        under = sum(_covers(curve, other) for other in drawn)
+        line(axes, policy, own, list(curve), list(curve.values()), every=1, under=under)
+        drawn.append(curve)
+    axes.set_yscale("log", subs=())
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    if sweep.slo.limit_ms is not None:
+        axes.axhline(sweep.slo.limit_ms, color="#999999", linewidth=0.8, zorder=1)
+
+
+def _covers(one: Mapping[float, float], other: Mapping[float, float]) -> bool:
+    """Whether two curves cover each other: the eye cannot tell half of what they share apart."""
+    shared = one.keys() & other.keys()
+    same = [math.isclose(one[load], other[load], rel_tol=SAME_TO_THE_EYE) for load in shared]
+    return 2 * sum(same) >= max(len(same), 1)
+
+
+def _breaks(axes: Axes, found: Sequence[Breaking]) -> None:
+    """A dotted line at each load at which a promise breaks, in the policy's colour if it is one."""
+    own = looks(one.policy for one in found)
+    at: dict[float, list[str]] = {}
+    for one in found:
+        if one.load > 0 and not one.beyond:
+            at.setdefault(round(one.load, 3), []).append(one.policy)
+    for load, policies in at.items():
+        colour = own[policies[0]].colour if len(policies) == 1 else "#333333"
+        axes.axvline(load, color=colour, linestyle=":", linewidth=1.2)

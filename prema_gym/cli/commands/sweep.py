@@ -62,7 +62,10 @@ def sweep(
         typer.Option(help="Folder for sweep.json and .csv; a sweep that stopped goes on there."),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw the p99 over the load into this file (extra: plot).")
+        Path | None,
+        typer.Option(
+            help="Draw the promised percentile over the load into this file (extra: plot)."
+        ),
     ] = None,
     threads: Threads = None,
     workers: WorkersOption = None,
@@ -70,7 +73,10 @@ def sweep(
 ) -> None:
     """Play long runs at many loads; print where each policy breaks its promise."""
     from prema_gym.simulator import SchedulerOptions
+    from prema_gym.views.plotting import check_picture
 
+    if picture is not None:
+        check_picture(picture)
     who = Workers(workers=one_of(workers, threads), backend=backend)
     names = make_policies(policies, policies.split(",")[0])
     options = SchedulerOptions()
@@ -89,7 +95,7 @@ def sweep(
 
 def _show(found: Sweep, format: Format, output: Path | None, picture: Path | None) -> None:
     """Print a sweep, and write its files and picture."""
-    from prema_gym.views import records
+    from prema_gym.views import plotting, records
     from prema_gym.views import sweep as views
     from prema_gym.views.tables import to_tables
 
@@ -112,5 +118,5 @@ def _show(found: Sweep, format: Format, output: Path | None, picture: Path | Non
         for path in write_files(output, files):
             print(f"wrote {path}", file=sys.stderr)
     if picture is not None:
-        views.picture(found).savefig(picture, dpi=150)
+        plotting.write_picture(picture, views.picture(found))
         print(f"wrote {picture}", file=sys.stderr)

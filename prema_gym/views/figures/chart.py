@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 STYLE = Path(__file__).with_name("paper.mplstyle")
 """Matplotlib's settings for a column of a paper."""
 
-UNDER_POINTS = 1.6
+UNDER_POINTS = 1.4
 """How much wider a line is than the one on top of it: both still show their dashes."""
 
 Records = list[dict[str, Any]]
