@@ -73,19 +73,25 @@ def record_named(
     return [record(p, name, catalog, workload, tables=tables) for name, p in made.items()]
 
 
-def titled(recording: Recording, seed: int, file: Path | None) -> EpisodeView:
+def titled(recording: Recording, seed: int | None, file: Path | None) -> EpisodeView:
     """A recording as an episode whose title says whose schedule of what it is, and how good.
 
     A scenario goes by its own name, also one from a file.
+
+    Args:
+        recording: One workload under one policy.
+        seed: What it was drawn from; None: it was given.
+        file: The workload's file; None: it has none, or none that is known.
     """
     from prema_gym.metrics import values_of
     from prema_gym.views.episode import view_recorded
 
     scenario = recording.simulator.catalog.scenario.name
-    source = f"seed {seed}" if file is None else file.name
+    drawn = "the first workload given" if seed is None else f"seed {seed}"
+    source = drawn if file is None else file.name
     found = {name: float(values[0]) for name, values in values_of(recording.outcomes).items()}
     title = (
         f"{recording.policy} · {scenario}, {source} · ANTT {found['antt']:.2f}, "
         f"STP {found['stp']:.2f}, fairness {found['fairness']:.3f}"
     )
-    return view_recorded(recording, title)
+    return view_recorded(recording, title, seed=seed if file is None else None)

@@ -91,6 +91,8 @@ class EpisodeView:
         timeline: Slices (task, kind, start, end), int64 (slices, 4) [cycles], in order of time.
         clock_hz: Cycles a second.
         title: Whose schedule of what this is; empty: not said.
+        policy: Who decided; empty: not said.
+        seed: The workload's; None: it was given, or not said.
         trail: Every decision, if they were recorded.
         preemptions: When tasks gave way, if decisions were recorded.
     """
@@ -104,17 +106,28 @@ class EpisodeView:
     timeline: IntArray = field(compare=False)
     clock_hz: int
     title: str = ""
+    policy: str = ""
+    seed: int | None = None
     trail: tuple[Decision, ...] = ()
     preemptions: tuple[Preemption, ...] = ()
 
     @property
     def headline(self) -> str:
         """One line on where the episode stands."""
-        finished = sum(task.finished for task in self.tasks)
-        return (
-            f"{self.now_ms:.3f} ms: {len(self.tasks)} of {self.num_tasks} tasks have arrived, "
-            f"{finished} finished, {self.decisions} decisions"
-        )
+        return self.headline_at(self.now_ms)
+
+    def headline_at(self, time_ms: float) -> str:
+        """One line on where it stood at a time; of decisions, if they are on record."""
+        now_ms = min(time_ms, self.now_ms)
+        arrived = sum(task.arrival_ms <= now_ms for task in self.tasks)
+        finished = sum(task.finished and task.end_ms <= now_ms for task in self.tasks)
+        text = f"{now_ms:.3f} ms: {arrived} of {self.num_tasks} tasks have arrived, "
+        text += f"{finished} finished"
+        if now_ms == self.now_ms:
+            return f"{text}, {self.decisions} decisions"
+        cycles = now_ms * self.clock_hz / 1e3
+        taken = sum(one.cycles <= cycles for one in self.trail)
+        return f"{text}, {taken} decisions" if self.trail else text
 
 
 def view(simulator: Simulator, row: int) -> EpisodeView:
@@ -133,16 +146,19 @@ def view(simulator: Simulator, row: int) -> EpisodeView:
     )
 
 
-def view_recorded(recording: Recording, title: str = "") -> EpisodeView:
+def view_recorded(recording: Recording, title: str = "", *, seed: int | None = None) -> EpisodeView:
     """Read a recorded workload: its end, with every decision on the way there.
 
     Args:
         recording: The workload under one policy.
         title: Whose schedule of what this is; empty: the policy's name.
+        seed: The workload's; None: it was given.
     """
     return replace(
         view(recording.simulator, 0),
         title=title or recording.policy,
+        policy=recording.policy,
+        seed=seed,
         trail=tuple(recording.decisions),
         preemptions=tuple(recording.preemptions()),
     )

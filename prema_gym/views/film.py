@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from prema_gym.views.episode import EpisodeView
-from prema_gym.views.gantt import gantt, to_image
+from prema_gym.views.gantt import gantt, show_title, to_image
 
 FRAMES = 36
 FRAME_MS = 140
@@ -41,6 +41,8 @@ def write_film(
     start, end = figure.axes[0].get_xlim()
     frames = []
     for now in np.linspace(start, end, FRAMES + 1)[1:]:
+        for axes, episode in zip(figure.axes, episodes, strict=True):
+            show_title(axes, episode, float(now))
         curtains = [
             axes.axvspan(now, end + 1.0, facecolor="white", edgecolor="#333333", zorder=9)
             for axes in figure.axes

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from prema_gym.views import colours
 from prema_gym.views.episode import EpisodeView
-from prema_gym.views.marks import MOST_LINES, Marks, legend, marks_of, shares_rows
+from prema_gym.views.marks import MOST_LINES, Marks, legend, marks_of, shares_rows, there_is
 from prema_gym.views.plotting import new, plain
 
 if TYPE_CHECKING:
@@ -60,9 +60,8 @@ def gantt(
         _draw(axes, episode, own)
         axes.set_xlim(from_ms, max(end_ms, from_ms + 1e-3))
     panels[-1].set_xlabel("time [ms]")
-    _add_legend(
-        figure, any(shares_rows(e, len(own)) for own, e in zip(rows, episodes, strict=True))
-    )
+    shared = any(shares_rows(e, len(own)) for own, e in zip(rows, episodes, strict=True))
+    _add_legend(figure, shared, [row for own in rows for row in own])
     return figure
 
 
@@ -77,7 +76,7 @@ def draw_gantt(episode: EpisodeView, figure: Figure) -> None:
         axes.set_ylim(episode.num_tasks - 0.5, -0.5)
     axes.set_xlim(0.0, max(episode.now_ms, 1e-3) * 1.02)
     axes.set_xlabel("time [ms]")
-    _add_legend(figure, shares_rows(episode, len(rows)))
+    _add_legend(figure, shares_rows(episode, len(rows)), rows)
 
 
 def _height(episode: EpisodeView, num_rows: int) -> float:
@@ -92,10 +91,16 @@ def _draw(axes: Axes, episode: EpisodeView, rows: Sequence[Marks]) -> None:
     named = [(at, row.label) for at, row in enumerate(rows) if row.label]
     axes.set_yticks([at for at, _ in named], [plain(label) for _, label in named])
     axes.set_ylim(max(len(rows), 1) - 0.5, -0.5)
-    title = f"{episode.title}\n{episode.headline}" if episode.title else episode.headline
-    axes.set_title(plain(title), loc="left", fontsize=9)
+    show_title(axes, episode, episode.now_ms)
     axes.grid(axis="x", linewidth=0.4, alpha=0.5)
     axes.set_axisbelow(True)
+
+
+def show_title(axes: Axes, episode: EpisodeView, time_ms: float) -> None:
+    """Write above a schedule what it is, and where it stands at a time."""
+    stands = episode.headline_at(time_ms)
+    title = f"{episode.title}\n{stands}" if episode.title else stands
+    axes.set_title(plain(title), loc="left", fontsize=9)
 
 
 def _draw_bars(axes: Axes, at: int, row: Marks) -> None:
@@ -137,7 +142,8 @@ def _draw_points(axes: Axes, at: int, row: Marks) -> None:
         axes.plot(where, [at] * len(where), linestyle="none", color=colour[name], **{**how, **rim})
 
 
-def _add_legend(figure: Figure, shared: bool) -> None:
+def _add_legend(figure: Figure, shared: bool, rows: Sequence[Marks]) -> None:
+    """What the marks that are there mean."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -152,7 +158,7 @@ def _add_legend(figure: Figure, shared: bool) -> None:
             else Line2D([], [], color=colour, label=label)
         )
 
-    handles = [handle(*each) for each in legend(shared)]
+    handles = [handle(*each) for each in legend(shared) if there_is(each[0], rows)]
     figure.legend(handles=handles, loc="outside lower center", ncols=8, fontsize=8, frameon=False)
 
 

@@ -6,6 +6,7 @@ Times are milliseconds. Both drawings of an episode are made of these, the figur
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from prema_gym.simulator import Mechanism
@@ -74,16 +75,28 @@ def legend(shared: bool) -> list[tuple[str, str, str]]:
     return [*kept, ("missed", colours.DEADLINE_COLOUR, "deadline missed")]
 
 
+def there_is(name: str, rows: Sequence[Marks]) -> bool:
+    """Whether any row shows what a line of a legend explains; one may explain two marks."""
+    fields = ("deadlines", "missed") if name == "deadlines" else (name,)
+    return any(getattr(row, field) for row in rows for field in fields)
+
+
 def marks_of(episode: EpisodeView) -> list[Marks]:
     """The rows of an episode from top to bottom."""
     rows = rows_of(episode)
     colour = colours.priority_colours(task.priority for task in episode.tasks)
+    kills = kills_ms(episode)
+    own_rows = not shares_rows(episode, len(rows))
+    return [_marks(row, colour[row.tasks[0].priority], kills, own_rows) for row in rows]
+
+
+def kills_ms(episode: EpisodeView) -> dict[int, list[float]]:
+    """When each task was killed [ms], by its number."""
     kills: dict[int, list[float]] = {}
     for one in episode.preemptions:
         if one.mechanism is Mechanism.KILL:
             kills.setdefault(one.victim, []).append(one.cycles * 1e3 / episode.clock_hz)
-    own_rows = not shares_rows(episode, len(rows))
-    return [_marks(row, colour[row.tasks[0].priority], kills, own_rows) for row in rows]
+    return kills
 
 
 def _marks(row: Row, colour: str, kills: dict[int, list[float]], own_row: bool) -> Marks:

@@ -18,6 +18,7 @@ from prema_gym.errors import MissingExtraError
 from prema_gym.views import colours
 from prema_gym.views.axis import Axis
 from prema_gym.views.episode import EpisodeView
+from prema_gym.views.labels import shortened
 from prema_gym.views.marks import MOST_LINES, Marks, legend, marks_of, shares_rows
 
 if TYPE_CHECKING:
@@ -162,9 +163,5 @@ def _font() -> ImageFont.FreeTypeFont:
 
 @lru_cache(maxsize=1024)
 def _short(label: str) -> str:
-    """A label that fits beside the rows; where it is cut, dots say so."""
-    if _font().getlength(label) <= LEFT - 12:
-        return label
-    while label and _font().getlength(label + "…") > LEFT - 12:
-        label = label[:-1]
-    return label + "…"
+    """A label that fits beside the rows."""
+    return shortened(label, lambda text: _font().getlength(text) <= LEFT - 12)

@@ -29,6 +29,8 @@ def slice_records(episodes: Episodes) -> list[dict[str, object]]:
             records.append(
                 {
                     "schedule": episode.title,
+                    "policy": episode.policy,
+                    "seed": "" if episode.seed is None else episode.seed,
                     "kind": SLICE_KINDS[kind],
                     "task": "" if task == NONE else task,
                     "label": label.get(task, ""),

@@ -1,14 +1,21 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from prema_gym.errors import MissingExtraError
+from prema_gym.views import film
 from prema_gym.views.gantt import DPI, draw_gantt, figure_size, gantt, to_image
 from prema_gym.views.plotting import new, plain
 from prema_gym.views.rows import rows_of
+from prema_gym.views.web.timeline import timeline_section
 from tests.views.episodes import WILD, made_up, played, with_name
 
 
@@ -31,6 +38,38 @@ def test_kills_are_marked() -> None:
     (axes,) = gantt([played("kill-prema")]).axes
     marks = [line for line in axes.lines if line.get_marker() == "|"]
     assert sum(len(line.get_xdata()) for line in marks) == 3  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("policy", "killed"), [("kill-prema", True), ("static-prema", False)])
+def test_a_legend_explains_what_is_there(policy: str, killed: bool) -> None:
+    episode = played(policy)
+    texts = [text.get_text() for text in gantt([episode]).legends[0].get_texts()]
+    assert ("killed" in texts) == killed
+    assert ("checkpoint" in texts) != killed
+    assert ("killed" in "".join(timeline_section([episode]))) == killed
+
+
+def test_a_film_counts_what_has_happened_by_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    titles = []
+
+    def noted(figure: Figure) -> NDArray[np.uint8]:
+        titles.append(figure.axes[0].get_title(loc="left").splitlines()[1])
+        return np.zeros((4, 4, 3), np.uint8)
+
+    monkeypatch.setattr(film, "to_image", noted)
+    episode = played("np-fcfs")
+    film.write_film([episode], tmp_path / "x.gif", from_ms=0.0, to_ms=None)
+    frames = titles[1:]  # the first gives the palette
+    counts = [list(map(int, re.findall(r"(\d+) (?:of|finished|dec)", text))) for text in frames]
+    assert counts == sorted(counts)
+    for text, (arrived, finished, _) in zip(frames, counts, strict=True):
+        now = float(text.split(" ms")[0]) + 1e-3
+        assert arrived == sum(task.arrival_ms <= now for task in episode.tasks)
+        assert finished == sum(task.end_ms <= now for task in episode.tasks)
+    assert counts[0][1] < 8
+    assert frames[-1] == episode.headline
 
 
 def test_many_tasks_share_lanes_by_priority() -> None:

@@ -106,11 +106,12 @@ def _schedules(result: Evaluation, seed: int | None) -> list[EpisodeView]:
 
     settings = EvaluationSettings.from_dict(result.settings)
     catalog = compile_scenario(settings.scenario)
-    shown = settings.seed if seed is None else seed
+    shown: int | None = None
     if settings.workload is None:
+        shown = settings.seed if seed is None else seed
         batch = sample_batch(catalog, [shown])
     else:
-        shown, batch = 0, settings.workload.rows([0])
+        batch = settings.workload.rows([0])
     names = [result.relative_to, *ranked(result)][:MOST_SCHEDULES]
     episodes = []
     for name in dict.fromkeys(names):

@@ -50,7 +50,7 @@ def report(evaluation: Evaluation, episodes: Sequence[EpisodeView] = ()) -> str:
             "<code>prema-gym evaluate --per-workload</code>.</p>"
         )
     if episodes:
-        body += ["<h2>Who ran when</h2>", *timeline.timeline_section()]
+        body += ["<h2>Who ran when</h2>", *timeline.timeline_section(episodes)]
     body += _how(evaluation)
     data: dict[str, object] = {}
     if episodes:

@@ -35,13 +35,17 @@
 
   function label(text, room) {
     const most = Math.max(3, Math.floor(room / 7));
-    return text.length > most ? text.slice(0, most - 1) + "…" : text;
+    if (text.length <= most) return text;
+    // Number, batch and priority stay; the network's name gives way, in its middle.
+    const [, before, name, after] = /^(\d+ )(.*)( ×\d+ π=\d+)$/.exec(text) || ["", "", text, ""];
+    const kept = Math.max(most - before.length - after.length - 1, 0), end = Math.floor(kept / 2);
+    return before + name.slice(0, kept - end) + "…" + (end ? name.slice(-end) : "") + after;
   }
 
   function draw(panel) {
     const { schedule, svg } = panel;
     const width = home.clientWidth, rows = schedule.rows.length;
-    const left = rows && schedule.shared ? 44 : Math.min(190, Math.max(84, width * 0.28));
+    const left = rows && schedule.shared ? 44 : Math.min(190, Math.max(126, width * 0.28));
     const row = schedule.shared ? 10 : ROW, height = TOP + rows * row + AXIS;
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.setAttribute("width", width);

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from prema_gym.simulator import Mechanism
 from prema_gym.views.episode import EpisodeView, TaskView
+from prema_gym.views.marks import kills_ms
 from prema_gym.views.rows import rows_of
 from prema_gym.views.web.page import page
 
@@ -26,12 +26,12 @@ def timeline_page(
         from_ms: Where the axis begins; None: at 0.
         to_ms: Where it ends; None: with the last schedule.
     """
-    body = ["<h1>Who ran when</h1>", *timeline_section()]
+    body = ["<h1>Who ran when</h1>", *timeline_section(episodes)]
     data = {DATA: timeline_data(episodes, from_ms=from_ms, to_ms=to_ms)}
     return page("prema-gym timeline", body, scripts=[SCRIPT], data=data)
 
 
-def timeline_section() -> list[str]:
+def timeline_section(episodes: Sequence[EpisodeView]) -> list[str]:
     """The place where the script draws, with its buttons and its legend."""
     buttons = " ".join(
         f'<button class="tool" type="button" data-zoom="{key}">{name}</button>'
@@ -47,7 +47,7 @@ def timeline_section() -> list[str]:
         ("middle", "runs (the stronger, the higher π)"),
         ("checkpoint", "checkpoint"),
         ("restore", "restore"),
-        ("kill", "killed"),
+        *([("kill", "killed")] if any(map(kills_ms, episodes)) else []),
         ("deadline", "deadline (× missed)"),
         ("wait", "waits"),
     )
@@ -58,7 +58,7 @@ def timeline_section() -> list[str]:
     return [
         f"<p>{buttons}</p>",
         '<p class="note">Time in milliseconds. Ctrl or Shift and the wheel zoom; dragging moves; '
-        f"with the keyboard: + − 0 ← →.<br>{legend}</p>",
+        f"<span>with the keyboard: + − 0 ← →.</span><br>{legend}</p>",
         '<div class="timeline" id="timeline"></div>',
     ]
 
@@ -80,10 +80,7 @@ def _schedule(episode: EpisodeView) -> dict[str, object]:
     levels = sorted({task.priority for task in episode.tasks})
     first = len(_SHADES) - len(levels)
     shade = {level: _SHADES[max(first + i, 0)] for i, level in enumerate(levels)}
-    kills: dict[int, list[float]] = {}
-    for one in episode.preemptions:
-        if one.mechanism is Mechanism.KILL:
-            kills.setdefault(one.victim, []).append(one.cycles * 1e3 / episode.clock_hz)
+    kills = kills_ms(episode)
     return {
         "title": episode.title,
         "headline": episode.headline,

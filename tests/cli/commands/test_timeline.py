@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -21,6 +22,15 @@ def test_every_format_is_written(
     assert ("ui.perfetto.dev" in err) == (ending in (".json", ".pftrace"))
     assert 1_000 < path.stat().st_size < 1_000_000
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_slices_say_whose_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.csv"
+    run(capsys, "timeline", "--policies", "np-fcfs,np-sjf", "--seed", "3", "--output", str(path))
+    with path.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {(row["policy"], row["seed"]) for row in rows} == {("np-fcfs", "3"), ("np-sjf", "3")}
+    assert all(row["schedule"].startswith(f"{row['policy']} · paper, seed 3") for row in rows)
 
 
 def test_any_policy_on_a_workload_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -211,3 +211,24 @@ def test_a_browser_shows_a_timeline_of_many_tasks(tmp_path: Path) -> None:
     script = "say([...document.querySelectorAll('h3')].map((h) => h.textContent))"
     found = json.loads(asked(text, script, tmp_path / "t.html", tmp_path))
     assert found == ["made up", WILD]
+
+
+@pytest.mark.heavy
+@pytest.mark.browser
+def test_narrow_labels_keep_number_batch_and_priority(tmp_path: Path) -> None:
+    """In a frame of 400 pixels; and no word of the legend stands apart from its colour."""
+    text = timeline_page([with_name(played("kill-prema"), "a-very-long-network's-name")])
+    (tmp_path / "t.html").write_text(text, encoding="utf-8")
+    outer = '<body><iframe src="t.html" width="400" height="900"></iframe></body>'
+    script = """const inner = document.querySelector('iframe').contentDocument;
+      const all = (selector) => [...inner.querySelectorAll(selector)];
+      say([all('#timeline text[text-anchor=end]').map((t) => t.textContent),
+           all('.note > span').map((s) => s.getClientRects().length)]);"""
+    path = tmp_path / "frame.html"
+    labels, lines = json.loads(
+        asked(outer, script, path, tmp_path, "--allow-file-access-from-files")
+    )
+    assert len(labels) == 8
+    for at, label in enumerate(labels):
+        assert re.fullmatch(rf"{at} a\S*…\S*e ×\d+ π=\d", label), label
+    assert set(lines) == {1}
