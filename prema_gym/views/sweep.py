@@ -151,9 +151,7 @@ def picture(sweep: Sweep) -> Figure:
 
 def _curves(axes: Axes, sweep: Sweep, over: Mapping[str, Any]) -> None:
     """A line a policy; where lines lie on one another, the lower ones are wider."""
-    from matplotlib.ticker import LogLocator
-
-    from prema_gym.views.figures.chart import line
+    from prema_gym.views.figures.chart import line, round_ticks
 
     drawn: list[dict[float, float]] = []
     for policy, own in looks(one.policy for one in sweep.breaking).items():
@@ -162,9 +160,8 @@ def _curves(axes: Axes, sweep: Sweep, over: Mapping[str, Any]) -> None:
         under = sum(_covers(curve, other) for other in drawn)
         line(axes, policy, own, list(curve), list(curve.values()), every=1, under=under)
         drawn.append(curve)
-    axes.set_yscale("log", subs=())
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_yscale("log")
+    round_ticks(axes.yaxis)
     if sweep.slo.limit_ms is not None:
         axes.axhline(sweep.slo.limit_ms, color="#999999", linewidth=0.8, zorder=1)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from docs import generate
-from docs.generate import PARTS, __main__, module_map, sections
+from docs.generate import PAGES, PARTS, __main__, module_map, sections
 
 ALL = [(page, name, write) for page, parts in PARTS.items() for name, write in parts.items()]
 
@@ -50,3 +51,12 @@ def test_every_page_with_a_generated_part_is_in_the_table() -> None:
     files = (*generate.PAGES.glob("*.md"), *(module_map.ROOT / "prema_gym").rglob("*.py"))
     marked = {file for file in files if ": generated -->" in file.read_text()}
     assert marked == set(PARTS)
+
+
+def test_every_table_has_a_header() -> None:
+    """A row after a blank line begins a table: without a line of dashes below, it is text."""
+    for page in [*PAGES.glob("*.md"), PAGES.parent / "README.md"]:
+        lines = ["", *page.read_text(encoding="utf-8").splitlines(), ""]
+        for before, row, after in zip(lines, lines[1:], lines[2:], strict=False):
+            if row.startswith("|") and not before.startswith("|"):
+                assert re.fullmatch(r"[|: -]+", after), f"{page.name}: {row}"

@@ -9,7 +9,15 @@ import numpy as np
 
 from prema_gym.metrics import METRICS
 from prema_gym.views.colours import look, looks
-from prema_gym.views.figures.chart import Chart, Records, Study, legend_below, marked, policies_in
+from prema_gym.views.figures.chart import (
+    Chart,
+    Records,
+    Study,
+    legend_below,
+    marked,
+    policies_in,
+    round_ticks,
+)
 from prema_gym.views.plotting import plain
 
 if TYPE_CHECKING:
@@ -29,6 +37,7 @@ def _metric_records(study: Study) -> Records:
             "ci95_low": found.metrics[metric.name].ci95[0],
             "ci95_high": found.metrics[metric.name].ci95[1],
             "better": metric.better,
+            "mark": found.metrics[metric.name].mark,
         }
         for metric in MAIN
         for name, found in study.main.policies.items()
@@ -40,11 +49,28 @@ def _draw_metrics(figure: Figure, records: Records) -> None:
     for axes, metric in zip(panels, MAIN, strict=True):
         own = [record for record in records if record["metric"] == metric.name]
         arrow = "←" if metric.better == "lower" else "→"
-        _intervals(axes, own, f"{metric.title} ({arrow} better)")
+        _intervals(axes, own, f"{metric.title} ({arrow} better)\n{_lacking(own)}".rstrip())
         if metric.name in ("antt", "p95_ntt_high", "fairness"):
             axes.set_xscale("log")
-            axes.xaxis.set_major_formatter("{x:g}")
-            axes.xaxis.set_minor_formatter("")
+            round_ticks(axes.xaxis)
+
+
+def _lacking(records: Records) -> str:
+    """Why some means have no interval; empty: all have."""
+    lacking = [record["mark"] for record in records if np.isnan(record["ci95_low"])]
+    if not lacking:
+        return ""
+    some = "" if len(lacking) == len(records) else f"{len(lacking)} with "
+    return f"{some}no interval: {', '.join(_WHY[mark] for mark in dict.fromkeys(lacking))}"
+
+
+_WHY = {
+    "few workloads": "too few workloads",
+    "few tasks": "too few tasks",
+    "unfinished": "unfinished tasks",
+    "": "no value",
+}
+"""Why there is no interval, by its mark (`prema_gym.evaluation.results.Mark`)."""
 
 
 def _intervals(axes: Axes, records: Records, label: str) -> None:
@@ -95,7 +121,7 @@ def _draw_tail(figure: Figure, records: Records) -> None:
     axes.set_yticks(range(len(names)), [plain(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
+    round_ticks(axes.xaxis)
     axes.set_xlabel("95th percentile of NTT (← better)")
     legend_below(figure, axes)
 
@@ -200,7 +226,7 @@ BARS: tuple[Chart, ...] = (
         "metrics",
         "The paper's comparison: value and 95 % interval by policy",
         "A row a policy, a panel a metric. The dot is the mean, the line its 95 % "
-        "interval; the arrow of each axis says which way is better.",
+        "interval, where there is one; the arrow of each axis says which way is better.",
         (6.9, 2.4),
         _metric_records,
         _draw_metrics,

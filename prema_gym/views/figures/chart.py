@@ -14,6 +14,7 @@ from prema_gym.views.plotting import new, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis as MatplotlibAxis
     from matplotlib.figure import Figure
 
 STYLE = Path(__file__).with_name("paper.mplstyle")
@@ -21,6 +22,9 @@ STYLE = Path(__file__).with_name("paper.mplstyle")
 
 UNDER_POINTS = 1.4
 """How much wider a line is than the one on top of it: both still show their dashes."""
+
+TWO_A_DECADE = 30.0
+"""Times that an axis' end is its beginning, from which two labels a decade are enough: five fit."""
 
 Records = list[dict[str, Any]]
 
@@ -134,6 +138,17 @@ def marked(own: Look) -> dict[str, Any]:
     """Matplotlib's words for a policy's colour, mark and filling."""
     inside = own.colour if own.filled else "white"
     return {"color": own.colour, "marker": own.mark, "markerfacecolor": inside}
+
+
+def round_ticks(axis: MatplotlibAxis) -> None:
+    """Label an axis of ratios at round values: several of them, also where it is short."""
+    from matplotlib.ticker import LogLocator
+
+    low, high = axis.get_view_interval()
+    steps = (1.0, 2.0, 5.0) if high < TWO_A_DECADE * low else (1.0, 3.0)
+    axis.set_major_locator(LogLocator(subs=steps))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter("")
 
 
 def legend_below(figure: Figure, axes: Axes, ncols: int = 3) -> None:

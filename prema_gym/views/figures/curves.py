@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prema_gym.views.colours import look, looks
-from prema_gym.views.figures.chart import Chart, Records, Study, legend_below, line, policies_in
+from prema_gym.views.figures.chart import (
+    Chart,
+    Records,
+    Study,
+    legend_below,
+    line,
+    policies_in,
+    round_ticks,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +70,7 @@ def _draw_ntt(figure: Figure, records: Records) -> None:
         own = [r for r in records if r["policy"] == name and np.isfinite(r["ntt"])]
         line(axes, name, drawn, [r["ntt"] for r in own], [100 * r["share"] for r in own])
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
+    round_ticks(axes.xaxis)
     axes.set_xlabel("NTT at most")
     axes.set_ylabel("tasks [%] (↑ better)")
     legend_below(figure, axes)

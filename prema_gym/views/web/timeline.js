@@ -34,7 +34,7 @@
   });
 
   function label(text, room) {
-    const most = Math.max(3, Math.floor(room / 7));
+    const most = Math.max(3, Math.floor(room / 8));
     if (text.length <= most) return text;
     // Number, batch and priority stay; the network's name gives way, in its middle.
     const [, before, name, after] = /^(\d+ )(.*)( ×\d+ π=\d+)$/.exec(text) || ["", "", text, ""];
@@ -45,7 +45,7 @@
   function draw(panel) {
     const { schedule, svg } = panel;
     const width = home.clientWidth, rows = schedule.rows.length;
-    const left = rows && schedule.shared ? 44 : Math.min(190, Math.max(126, width * 0.28));
+    const left = rows && schedule.shared ? 44 : Math.min(190, Math.max(144, width * 0.28));
     const row = schedule.shared ? 10 : ROW, height = TOP + rows * row + AXIS;
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.setAttribute("width", width);

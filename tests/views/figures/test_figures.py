@@ -16,7 +16,7 @@ from prema_gym.hardware.config import NPUConfig
 from prema_gym.simulator import MECHANISMS
 from prema_gym.views.colours import KNOWN, look, looks
 from prema_gym.views.figures import CHARTS, Study, draw_chart
-from prema_gym.views.figures.chart import point
+from prema_gym.views.figures.chart import point, round_ticks
 from prema_gym.views.figures.points import front
 from prema_gym.views.gantt import to_image
 from prema_gym.views.listings import preemption_rows
@@ -119,3 +119,28 @@ def test_no_two_points_of_a_chart_look_the_same(policies: str) -> None:
         point(axes, name, found[name], 1.0, 1.0)
         drawn.append((axes.lines[-1].get_marker(), axes.lines[-1].get_markerfacecolor() == "white"))
     assert len(set(drawn)) == len(names)
+
+
+def test_the_figure_says_why_an_interval_is_missing(study: Study) -> None:
+    """Six workloads have none; with more, the 95th percentile of few tasks has none."""
+    chart = CHARTS["metrics"]
+    axes = draw_chart(chart, chart.records(study)).axes
+    labels = [one.get_xlabel().splitlines() for one in axes]
+    workloads, tasks = ["no interval: too few workloads"], ["no interval: too few tasks"]
+    assert [label[1:] for label in labels] == [*[workloads] * 4, tasks]
+    some = [{**r, "mark": "", "ci95_low": 1.0, "ci95_high": 2.0} for r in chart.records(study)]
+    for record in some:
+        if (record["metric"], record["policy"]) == ("p95_ntt_high", "np-fcfs"):
+            record |= {"mark": "few tasks", "ci95_low": np.nan, "ci95_high": np.nan}
+    said = [one.get_xlabel().splitlines()[1:] for one in draw_chart(chart, some).axes]
+    assert said == [[], [], [], [], ["1 with no interval: too few tasks"]]
+
+
+@pytest.mark.parametrize("ends", [(1.8, 28.0), (2.2, 140.0), (0.011, 0.25), (1.5, 9.5)])
+def test_an_axis_of_ratios_has_several_labels(ends: tuple[float, float]) -> None:
+    axes = Figure().subplots()
+    axes.set_xscale("log")
+    axes.set_xlim(*ends)
+    round_ticks(axes.xaxis)
+    shown = [tick for tick in axes.get_xticks() if ends[0] <= tick <= ends[1]]
+    assert 2 <= len(shown) <= 6

@@ -223,12 +223,14 @@ def test_narrow_labels_keep_number_batch_and_priority(tmp_path: Path) -> None:
     script = """const inner = document.querySelector('iframe').contentDocument;
       const all = (selector) => [...inner.querySelectorAll(selector)];
       say([all('#timeline text[text-anchor=end]').map((t) => t.textContent),
-           all('.note > span').map((s) => s.getClientRects().length)]);"""
+           all('.note > span').map((s) => s.getClientRects().length),
+           all('#timeline text[text-anchor=end]').map((t) => t.getBBox().x)]);"""
     path = tmp_path / "frame.html"
-    labels, lines = json.loads(
+    labels, lines, lefts = json.loads(
         asked(outer, script, path, tmp_path, "--allow-file-access-from-files")
     )
     assert len(labels) == 8
     for at, label in enumerate(labels):
         assert re.fullmatch(rf"{at} a\S*…\S*e ×\d+ π=\d", label), label
     assert set(lines) == {1}
+    assert min(lefts) >= 0  # nothing is cut off
