@@ -157,7 +157,6 @@ svg.dispatchEvent(new KeyboardEvent('keydown', {key: '+', bubbles: true}));
 const after = ends();
 say({up, down, hidden, bars, zoomed: before !== after, focus: document.activeElement === svg,
   charts: document.querySelectorAll('figure svg .series').length,
-  table: [...document.querySelectorAll('.scroll')].map((s) => [s.scrollWidth, s.clientWidth]),
   wide: document.documentElement.scrollWidth, room: innerWidth,
   paper: getComputedStyle(document.body).backgroundColor,
   wild: [...document.querySelectorAll('td')].some((t) => t.textContent === 'a<b>$x$:x:[red]')});
@@ -190,8 +189,13 @@ def test_a_narrow_page_does_not_scroll_sideways_and_may_be_dark(
     (tmp_path / "report.html").write_text(text, encoding="utf-8")
     outer = '<body><iframe src="report.html" width="400" height="900"></iframe></body>'
     script = """const inner = document.querySelector('iframe').contentWindow;
+      const table = inner.document.querySelector('.scroll');
+      table.scrollLeft = 9999;
+      const at = (one) => [one.getBoundingClientRect().left, one.getBoundingClientRect().right];
+      const cells = table.querySelector('tbody tr').cells;
       say([inner.document.documentElement.scrollWidth, inner.innerWidth,
-           inner.getComputedStyle(inner.document.body).backgroundColor]);"""
+           inner.getComputedStyle(inner.document.body).backgroundColor,
+           at(table), at(cells[0]), at(cells[cells.length - 1])]);"""
     local = ("--allow-file-access-from-files",)
     for options, colour in (
         ((), "rgb(255, 255, 255)"),
@@ -202,6 +206,9 @@ def test_a_narrow_page_does_not_scroll_sideways_and_may_be_dark(
         )
         assert found[0] <= found[1] <= 400
         assert found[2] == colour
+        (left, right), (policy, _), (_, last) = found[3:]
+        assert policy == left  # stays in sight
+        assert last <= right + 1  # can be reached
 
 
 @pytest.mark.heavy
