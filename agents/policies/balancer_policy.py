@@ -40,7 +40,7 @@ class Preference:
     @property
     def logs(self) -> NDArray[np.float32]:
         """As the network is shown it, float32 (1, 2)."""
-        return np.log(np.array([[self.fairness, self.tail]])).astype(np.float32)
+        return np.asarray(np.log([[self.fairness, self.tail]]), np.float32)
 
 
 class BalancerPolicy(TrainedPolicy):

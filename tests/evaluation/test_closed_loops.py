@@ -17,6 +17,7 @@ import pytest
 
 from prema_gym import baselines
 from prema_gym.evaluation.playing import PlaySettings
+from prema_gym.evaluation.policy import Decider
 from prema_gym.evaluation.stream_results import StreamResult
 from prema_gym.evaluation.streaming import play_runs
 from prema_gym.evaluation.streams import StreamSettings, evaluate_streams
@@ -159,7 +160,7 @@ def test_it_equals_an_event_list_to_the_cycle(seed: int) -> None:
 def test_runs_side_by_side_and_asked_in_python_are_the_same_runs() -> None:
     loops = (_loop(4, 60.0), Stream(name="few", arrival="closed", clients=1, think_ms=5.0))
     scenario = _scenario(*loops, Stream(name="b", load=0.2), requests=80, warmup=9)
-    policies = {"compiled": baselines.make("static-sjf"), "asked": Asked()}
+    policies: dict[str, Decider] = {"compiled": baselines.make("static-sjf"), "asked": Asked()}
     settings = StreamSettings(runs=3, seed=3)
     found = evaluate_streams(scenario, policies, settings).policies
     assert repr(found["compiled"].to_dict()) == repr(found["asked"].to_dict())

@@ -81,7 +81,8 @@ def test_three_trials_that_are_stopped_and_gone_on_with(
     assert best == whole == TrainSettings.from_toml(tmp_path / "whole" / "best.toml")
     assert {TrainSettings.from_toml(run / "config.toml").seed for run in runs} == {settings.seed}
 
-    train, calls = tuning.train, []
+    calls: list[int] = []
+    train = vars(tuning)["train"]
 
     def interrupted(*given: Any, **named: Any) -> None:
         calls.append(1)
