@@ -120,6 +120,29 @@ def _score(
 
 
 @inlined
+def _best(
+    table: NDArray[np.float32],
+    inputs: NDArray[np.float32],
+    encoding: NDArray[np.float32],
+    context: NDArray[np.float32],
+    weights: BalancerWeights,
+    reader: NDArray[np.float32],
+    luck: NDArray[np.float32],
+    b: int,
+) -> int:
+    """Slot of the highest score, with noise where there is luck; there is a task."""
+    best, highest = -1, -math.inf
+    for slot in range(table.shape[0]):
+        if table[slot, col.PRESENT] > 0.0:
+            score = _score(inputs[slot], encoding[slot], context, weights, reader)
+            if luck.shape[0] > 0:
+                score -= math.log(-math.log(luck[b, slot]))
+            if best < 0 or score > highest:
+                best, highest = slot, score
+    return best
+
+
+@inlined
 def _goes_on(
     table: NDArray[np.float32], of_table: NDArray[np.float64], changed: bool, elapsed_ms: float
 ) -> bool:
@@ -130,6 +153,15 @@ def _goes_on(
         return False
     about_to_end = table[chosen, col.REMAINING_MS] <= HELD_MS
     return not about_to_end or of_table[_ENDING] > 0.0
+
+
+@inlined
+def _remember(table: NDArray[np.float32], chosen: int, of_table: NDArray[np.float64]) -> None:
+    """Keep what was chosen just now; -1: there was nobody."""
+    about_to_end = chosen >= 0 and table[chosen, col.REMAINING_MS] <= HELD_MS
+    of_table[_CHOSEN] = chosen
+    of_table[_SINCE_MS] = 0.0
+    of_table[_ENDING] = 1.0 if about_to_end else 0.0
 
 
 @kernel
@@ -184,22 +216,11 @@ def think(
         k = b if inputs.shape[0] > 1 else 0
         seen, liked = inputs[k], preference[b if preference.shape[0] > 1 else 0]
         count = write_inputs(table, of_slots[b], of_table, seen, of_all[k])
-        actions[b] = 0
-        of_table[_CHOSEN] = -1.0
-        if count == 0:
-            continue
-        _encode(table, seen, liked, weights, encoding)
-        _read_context(encoding, num_slots, count, of_all[k], liked, weights, context)
-        best, highest = -1, -math.inf
-        for slot in range(num_slots):
-            if table[slot, col.PRESENT] > 0.0:
-                score = _score(seen[slot], encoding[slot], context, weights, reader)
-                if luck.shape[0] > 0:
-                    score -= math.log(-math.log(luck[b, slot]))
-                if best < 0 or score > highest:
-                    best, highest = slot, score
-        actions[b] = best
-        thought[b] = True
-        of_table[_CHOSEN] = best
-        of_table[_SINCE_MS] = 0.0
-        of_table[_ENDING] = 1.0 if table[best, col.REMAINING_MS] <= HELD_MS else 0.0
+        best = -1
+        if count > 0:
+            _encode(table, seen, liked, weights, encoding)
+            _read_context(encoding, num_slots, count, of_all[k], liked, weights, context)
+            best = _best(table, seen, encoding, context, weights, reader, luck, b)
+        _remember(table, best, of_table)
+        thought[b] = best >= 0
+        actions[b] = max(best, 0)

@@ -57,6 +57,14 @@ def conditions(base: Scenario) -> tuple[Condition, ...]:
     # A window and an arrival process take the place of what a trace says of them.
     to_window: dict[str, object] = {"trace_speed": None}
     drawn: dict[str, object] = NO_TRACE
+    alike: dict[str, object] = {
+        "networks": ("googlenet",),
+        "network_shares": None,
+        "batch_sizes": (1,),
+        "batch_shares": None,
+        "priorities": (1,),
+        "priority_shares": None,
+    }
 
     def row(title: str, **changes: object) -> Condition:
         return Condition(title=title, scenario=replace(base, **changes))  # type: ignore[arg-type]
@@ -72,14 +80,19 @@ def conditions(base: Scenario) -> tuple[Condition, ...]:
         row("4 tasks", num_tasks=4),
         row("16 tasks", num_tasks=16),
         row("32 tasks", num_tasks=32),
+        row("64 tasks", num_tasks=64),
         row("Poisson arrivals", arrival="poisson", **drawn),
         row("bursts of four", arrival="burst", **drawn),
         row("batch 1 only", batch_sizes=(1,), batch_shares=None),
         row("batch 16 only", batch_sizes=(16,), batch_shares=None),
+        row("all tasks alike", **alike),
         row("a quarter of the bandwidth", hardware=slow),
         row("64 × 64 array", hardware=small),
+        row("32 µs a switch", hardware=replace(npu, switch_latency_us=32.0)),
+        row("0.5 ms a switch", hardware=replace(npu, switch_latency_us=500.0)),
         Condition(title="estimates off by e^±0.25", scenario=base, estimate_error=0.25),
         Condition(title="estimates off by e^±0.5", scenario=base, estimate_error=0.5),
+        Condition(title="calibrated estimates", scenario=base, estimate="calibrated"),
         Condition(title="true times shown", scenario=base, estimate="oracle"),
     )
 

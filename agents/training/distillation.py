@@ -110,9 +110,6 @@ def distil(
     shape: BalancerShape,
     seed: int,
     *,
-    rounds: int = ROUNDS,
-    workloads: int = WORKLOADS,
-    steps: int = STEPS,
     say: Callable[[str], None] = lambda line: None,
 ) -> BalancerWeights:
     """Weights with which the network chooses as the planner mostly does.
@@ -122,9 +119,6 @@ def distil(
         scenario: Where they play.
         shape: Sizes of the network.
         seed: Seed of workloads, preferences, weights and the order of batches.
-        rounds: Times that tables are collected and learnt from.
-        workloads: Of a round.
-        steps: Batches that are learnt from in a round.
         say: Told after each round how well it imitates.
 
     Raises:
@@ -138,11 +132,11 @@ def distil(
     rng = np.random.default_rng(np.random.SeedSequence((seed, 0xDA)))
     seen = _Seen()
     with _one_thread():
-        for k in range(rounds):
-            drawn = seeds.training_workloads(seed, _ROUND + k, workloads).tolist()
+        for k in range(ROUNDS):
+            drawn = seeds.training_workloads(seed, _ROUND + k, WORKLOADS).tolist()
             for part in np.array_split(np.array(drawn), PREFERENCES_APART):
                 _collect(network.weights, scenario, part.tolist(), k, rng, seen)
-            agreement = _learn(network, seen, steps, rng)
+            agreement = _learn(network, seen, STEPS, rng)
             tables = sum(map(len, seen.choices))
             say(f"round {k + 1}: imitates {teacher} in {100 * agreement:.1f} % of {tables} tables")
     return network.weights

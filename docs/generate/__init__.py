@@ -3,7 +3,8 @@
 Run: python -m docs.generate             rewrites every part that is made from code alone
      python -m docs.generate.tournament  plays all policies; --write puts the tables in place
      python -m docs.generate.switch_costs  plays policies on machines that switch ever more slowly
-     python -m docs.generate.generalisation, learned_curve, shipped_policy
+     python -m docs.generate.scaling     how many workers pay, measured and modelled
+     python -m docs.generate.generalisation, registered, learned_curve, shipped_policy
                                          what docs/learned.md shows of a trained policy
      python -m docs.generate.pictures    every picture in docs/pictures
 
@@ -13,10 +14,12 @@ A generated part stands between two comments with its name; what is around it is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from docs.generate import (
     algorithm_list,
+    client_list,
     command_list,
     environment_lists,
     figure_list,
@@ -27,6 +30,8 @@ from docs.generate import (
     task_keys,
     trace_list,
 )
+from prema_gym import agents
+from prema_gym.agents.studies.model_card import card
 
 PAGES = Path(__file__).parents[1]
 ENVIRONMENT = PAGES.parent / "prema_gym" / "envs" / "env.py"
@@ -43,7 +48,14 @@ PARTS: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     PAGES / "scenarios.md": task_keys.PARTS,
     PAGES / "traffic.md": trace_list.PARTS,
     PAGES / "commands.md": command_list.PARTS,
+    PAGES / "rl-libraries.md": client_list.PARTS,
+    PAGES / "distribution.md": {},  # measured too
     PAGES / "fidelity.md": {},  # its part is measured, by a command of its own
     ENVIRONMENT: environment_lists.DOCSTRING_PARTS,
 }
 """The parts made from code alone, by page and name."""
+
+CARDS: Mapping[Path, Callable[[], str]] = {
+    agents.PRETRAINED / f"{name}.md": partial(card, name) for name in agents.names()
+}
+"""Model cards of the shipped policies, made whole from the files beside their weights."""

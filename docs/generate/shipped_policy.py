@@ -20,6 +20,7 @@ def main() -> None:
     parser.add_argument("run", type=Path, nargs="?", help="folder of a training run")
     parser.add_argument("name", help="what the policy is called from now on")
     parser.add_argument("--command", help="the command that trained it")
+    parser.add_argument("--cpu-minutes", type=float, help="what that took")
     parser.add_argument("--again", action="store_true", help="measure what is shipped already")
     options = parser.parse_args()
     if options.again:
@@ -27,7 +28,7 @@ def main() -> None:
     elif options.run is None or options.command is None:
         parser.error("a run's folder and --command, or --again, must be given")
     else:
-        print(to_strict_json(ship(options.run, options.name, options.command)))
+        print(to_strict_json(ship(options.run, options.name, options.command, options.cpu_minutes)))
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ def test_policies_asked_in_python_play_the_same_run() -> None:
     scenario = _traffic(requests=60, warmup=5)
     settings = StreamSettings(runs=2, seed=3)
     policies = {"compiled": baselines.make("static-sjf"), "asked": Asked()}
-    found = evaluate_streams(scenario, policies, settings).policies  # type: ignore[arg-type]
+    found = evaluate_streams(scenario, policies, settings).policies
     assert repr(found["compiled"].to_dict()) == repr(found["asked"].to_dict())
 
 

@@ -45,6 +45,11 @@ TRACE = ".trace"
 _CHAT = '"chat_id": {0}, "parent_chat_id": -1, "turn": 1, "input_length": 9, "hash_ids": [{0}]'
 TRACES = [
     (".csv", "arrival_ms,model,priority\n0,a,1\n1.5,b,3\n1e3,c,9\n"),
+    (".csv", "arrival_s,network,batch,deadline_s\n0,vgg-16,1,9\n2,alexnet,4,8.5\n"),
+    (".csv", "arrival_ms,input_length,output_length,slo_us\n0,1,2,3\n1.5,4,5,6\n"),
+    (".csv", "HashOwner,HashFunction,1,2,3\no,f,3,0,1\no,g,0,2,0\n"),
+    (".csv", "0,0.5,1.3,Gamma,0.5,0.2\n600,0,0,,0,0\n1200,0.1,1.0,Weibull,0.7,0.3\n"),
+    (".csv", "Timestamp,Model,Request tokens,Response tokens\n5,GPT-4,40,18\n6,ChatGPT,9,9\n"),
     (".csv", '"arrival_s","note"\n"0.25","x, y"\n"7","z"\n'),
     (".csv", "TIMESTAMP,ContextTokens\n2023-11-16 18:17:03.97996,4\n2023-11-16 18:17:04,5\n"),
     (".csv", "app,func,end_timestamp,duration\na,f,0.5,0.75\nb,f,2.25,1\n"),

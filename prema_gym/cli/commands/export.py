@@ -40,7 +40,10 @@ def export(policy: Policy, format: ExportFormat = None, output: Output = None) -
 
     trained = agents.load(policy.removeprefix("path:"))
     if not isinstance(trained, LearnedPolicy):
-        raise ConfigError(f"{policy} holds another network than ours: only ours can be exported")
+        raise ConfigError(
+            f"{policy} cannot be exported: only the scorer network can, which remembers nothing "
+            "(`prema-gym policies` says which)"
+        )
     chosen = _format(format, output)
     path = Path(trained.name + ENDINGS.get(chosen, "")) if output is None else output
     write(trained, path, chosen)

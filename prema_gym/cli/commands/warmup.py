@@ -16,7 +16,7 @@ def warmup() -> None:
     from prema_gym.evaluation.compare import evaluate as run
     from prema_gym.workloads import scenarios
 
-    learned = {name: agents.load(name) for name in agents.names()[:1]}
+    learned = {name: agents.load(name) for name in agents.names()}  # of different networks
     # The first is played in compiled code, the second asked at each decision.
     rules = {name: baselines.make(name) for name in ("np-fcfs", "static-stride")}
     run(scenarios.get("paper"), {**rules, **learned}, workloads=1, relative_to="np-fcfs")
