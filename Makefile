@@ -1,5 +1,5 @@
-# `make run` shows the comparison, `make test` runs the quick tests, `make test-all` every test; each installs what it
-# needs into .venv first.
+# `make run` shows the comparison, `make test` runs the quick tests, `make test-all` every test but Ray's, which is
+# large: `make test-ray`. Each installs what it needs into .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
@@ -11,7 +11,7 @@ AS_INSTALLED = rm -rf $(INSTALLED) && mkdir -p $(INSTALLED) \
 	&& cp -Rp prema_gym benchmarks docs examples tests train.py pyproject.toml $(INSTALLED) \
 	&& cp -Rp agents baselines $(INSTALLED)/prema_gym
 
-.PHONY: run install test test-all test-browser check site format scalesim bench clean
+.PHONY: run install test test-all test-ray test-browser check site format scalesim bench clean
 
 run: .venv/.core
 	$(BIN)/prema-gym evaluate
@@ -23,6 +23,11 @@ test: .venv/.all
 
 test-all: .venv/.all
 	$(BIN)/pytest -n 2
+
+# A Ray cluster of two machines on this one's loopback.
+test-ray: .venv/.all
+	$(PIP) --editable ".[ray]"
+	$(BIN)/pytest tests/distribution/test_ray.py
 
 # The pages in a headless browser. On Debian: apt-get update && apt-get install chromium
 test-browser: .venv/.all

@@ -29,13 +29,23 @@ def python(code: str, **environment: str) -> str:
 
 
 def test_import_loads_nothing_heavy() -> None:
-    heavy = ("torch", "numba", "scipy", "matplotlib", "stable_baselines3", "onnx", "rich", "typer")
+    heavy = (
+        "torch",
+        "numba",
+        "scipy",
+        "matplotlib",
+        "stable_baselines3",
+        "onnx",
+        "rich",
+        "typer",
+        "ray",
+    )
     code = f"import sys, prema_gym; print([m for m in {heavy!r} if m in sys.modules])"
     assert python(code).strip() == "[]"
 
 
 def test_the_help_of_the_command_line_imports_nothing_heavy() -> None:
-    heavy = ("torch", "numba", "scipy", "matplotlib", "stable_baselines3", "onnx")
+    heavy = ("torch", "numba", "scipy", "matplotlib", "stable_baselines3", "onnx", "ray")
     code = (
         "import sys\nfrom prema_gym.cli import main\n"
         "try: main(['--help'])\nexcept SystemExit: pass\n"
@@ -47,7 +57,15 @@ def test_the_help_of_the_command_line_imports_nothing_heavy() -> None:
 
 
 def test_evaluation_needs_no_optional_package() -> None:
-    blocked = "torch", "matplotlib", "stable_baselines3", "sb3_contrib", "onnx", "tensorboard"
+    blocked = (
+        "torch",
+        "matplotlib",
+        "stable_baselines3",
+        "sb3_contrib",
+        "onnx",
+        "tensorboard",
+        "ray",
+    )
     code = (
         f"import sys\nfor name in {blocked!r}: sys.modules[name] = None\n"
         "from prema_gym.cli import main\n"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from prema_gym.agents.training.run_folder import RunFolder
 from prema_gym.agents.training.settings import TrainSettings
+from prema_gym.distribution.executors import Executor
 from prema_gym.errors import ConfigError, MissingExtraError
 
 
@@ -46,6 +47,7 @@ class TrainingRun:
         settings: What to do.
         resumes: Go on from the folder's state.
         callback: Told of every validation, and of every generation where there are some.
+        executor: Who plays candidates ("es"); None: threads of this process.
         stopped: Whether the callback has ended the run.
     """
 
@@ -53,6 +55,7 @@ class TrainingRun:
     settings: TrainSettings
     resumes: bool
     callback: Callback | None = None
+    executor: Executor | None = None
     stopped: bool = field(default=False, init=False)
 
     def tell(self, event: str, timesteps: int, metrics: Mapping[str, float]) -> None:
@@ -71,7 +74,11 @@ class TrainingRun:
 
 
 def train(
-    output: str | os.PathLike[str], settings: TrainSettings, *, callback: Callback | None = None
+    output: str | os.PathLike[str],
+    settings: TrainSettings,
+    *,
+    callback: Callback | None = None,
+    executor: Executor | None = None,
 ) -> None:
     """Start a training run and carry it to its end; ``agents.load(output)`` is its best policy.
 
@@ -81,6 +88,7 @@ def train(
         callback: Told how it goes (:class:`TrainingProgress`) after every validation, and for
             "es" after every generation. Where it returns False the run ends there, as if its
             timesteps had been reached; :func:`resume` goes on.
+        executor: Who plays candidates ("es"); None: threads of this process. Equal results.
 
     Raises:
         ConfigError: The folder already holds a run, or settings do not fit together.
@@ -88,7 +96,7 @@ def train(
     """
     _check_callback(callback)
     folder = RunFolder.create(Path(output), settings)
-    _carry(TrainingRun(folder, settings, False, callback))
+    _carry(TrainingRun(folder, settings, False, callback, executor))
 
 
 def resume(
@@ -96,6 +104,7 @@ def resume(
     timesteps: int | None = None,
     *,
     callback: Callback | None = None,
+    executor: Executor | None = None,
 ) -> None:
     """Carry a training run that was broken off to its end.
 
@@ -103,6 +112,7 @@ def resume(
         folder: The run's folder.
         timesteps: A new end; default: the one it was started with.
         callback: As for :func:`train`.
+        executor: As for :func:`train`.
 
     Raises:
         ConfigError: There is nothing to resume, or it is damaged.
@@ -118,7 +128,7 @@ def resume(
     else:  # stopped before it was saved for the first time: it starts over
         found.note_problem(settings)
         found.note_start(0)
-    _carry(TrainingRun(found, settings, saved, callback))
+    _carry(TrainingRun(found, settings, saved, callback, executor))
 
 
 def _check_callback(callback: object) -> None:
@@ -129,6 +139,11 @@ def _check_callback(callback: object) -> None:
 
 def _carry(run: TrainingRun) -> None:
     algorithm = run.settings.algorithm
+    if run.executor is not None and algorithm.name != "es":
+        raise ConfigError(
+            f"--backend and --workers are for --algo es, whose candidates are independent, got "
+            f"{algorithm.name!r}"
+        )
     try:
         algorithm.load("train")(run)
     except ModuleNotFoundError as error:

@@ -3,8 +3,9 @@
 Run: python -m docs.generate             rewrites every part that is made from code alone
      python -m docs.generate.tournament  plays all policies; --write puts the tables in place
      python -m docs.generate.switch_costs  plays policies on machines that switch ever more slowly
-     python -m docs.generate.blocks      compares policies with PREMA on disjoint blocks of workloads
-     python -m docs.generate.generalisation, learned_curve, shipped_policy
+     python -m docs.generate.blocks      policies beside PREMA on disjoint blocks of workloads
+     python -m docs.generate.scaling     how many workers pay, measured and modelled
+     python -m docs.generate.generalisation, registered, learned_curve, shipped_policy
                                          what docs/learned.md shows of a trained policy
      python -m docs.generate.pictures    every picture in docs/pictures
 
@@ -47,6 +48,7 @@ PARTS: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     PAGES / "scenarios.md": task_keys.PARTS,
     PAGES / "traffic.md": trace_list.PARTS,
     PAGES / "commands.md": command_list.PARTS,
+    PAGES / "distribution.md": {},  # measured too
     PAGES / "fidelity.md": {},  # its part is measured, by a command of its own
     ENVIRONMENT: environment_lists.DOCSTRING_PARTS,
 }

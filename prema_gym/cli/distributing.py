@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -18,7 +18,9 @@ from prema_gym.errors import ConfigError
 if TYPE_CHECKING:
     from prema_gym.distribution.comparison import Part
     from prema_gym.distribution.executors import Executor
+    from prema_gym.distribution.recipes import Recipe
     from prema_gym.evaluation.concurrent import Player
+    from prema_gym.evaluation.streams import PointPlayer
 
 WorkersOption = Annotated[
     int | None,
@@ -66,11 +68,15 @@ class Workers:
 
         return executor(self.backend, self.workers)
 
-    def player(self, seed: int | None) -> Player:
-        """Who plays policies on workloads.
+    @contextmanager
+    def player(
+        self, seed: int | None, recipe: Callable[[str], Recipe] = recipe_of
+    ) -> Iterator[Player]:
+        """Who plays policies on workloads, for the while.
 
         Args:
             seed: Of the first workload; None: they were given.
+            recipe: How a policy is made, from its name.
 
         Raises:
             PremaError: The options do not fit.
@@ -78,7 +84,8 @@ class Workers:
         if not self.in_shards:
             from prema_gym.evaluation.concurrent import play_all
 
-            return play_all
+            yield play_all
+            return
         from prema_gym.distribution.comparison import ShardedPlayer
 
         part = PART.get()
@@ -86,14 +93,46 @@ class Workers:
             raise ConfigError(
                 "a part is played into a folder that all parts share: add --resume DIR"
             )
-        return ShardedPlayer(
-            executor=self.executor(),
-            recipe=recipe_of,
-            seed=seed,
-            folder=self.resume,
-            part=part,
-            say=lambda line: print(line, file=sys.stderr),
-        )
+        with self.executor() as executor:
+            yield ShardedPlayer(
+                executor=executor,
+                recipe=recipe,
+                seed=seed,
+                folder=self.resume,
+                part=part,
+                say=lambda line: print(line, file=sys.stderr),
+            )
+
+    @contextmanager
+    def point_player(self) -> Iterator[PointPlayer]:
+        """Who plays policies on long runs, for the while.
+
+        Raises:
+            PremaError: The options do not fit.
+        """
+        if self.resume is not None or PART.get() is not None:
+            raise ConfigError(
+                "--resume is for workloads, and this scenario is played as long runs: of these, a "
+                "sweep goes on in its --output"
+            )
+        if not self.in_shards:
+            from prema_gym.evaluation.streams import play_points
+
+            yield play_points
+            return
+        from prema_gym.distribution.points import SharedPoints
+
+        with self.executor() as executor:
+            yield SharedPoints(executor, recipe_of)
+
+    @contextmanager
+    def candidates(self) -> Iterator[Executor | None]:
+        """Who plays the candidates of an evolution, for the while; None: what its settings say."""
+        if self.backend == "threads" and self.workers is None:
+            yield None
+            return
+        with self.executor() as executor:
+            yield executor
 
 
 def one_of(workers: int | None, threads: int | None) -> int | None:

@@ -9,7 +9,7 @@ from prema_gym.cli.own import own_policy
 from prema_gym.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
-    from prema_gym.distribution.comparison import Recipe
+    from prema_gym.distribution.recipes import Recipe
     from prema_gym.evaluation.policy import Decider
     from prema_gym.views.listings import Described
 
@@ -58,7 +58,7 @@ def _own_file(name: str) -> tuple[str, str] | None:
 
 def recipe_of(name: str) -> Recipe:
     """How a policy is made in another process: by the same name, but its file's path in full."""
-    from prema_gym.distribution.comparison import Recipe
+    from prema_gym.distribution.recipes import Recipe
 
     own = _own_file(name)
     if name.startswith("path:"):

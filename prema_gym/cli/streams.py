@@ -63,8 +63,10 @@ def show_streams(
 
     default = ("stream",) if len(scenario.streams) > 1 else ("network",)
     kinds = read_kinds(by, KINDS) or default
-    with progress("runs played") as bar:
-        result = evaluate_streams(scenario, policies, settings, threads=who.workers, progress=bar)
+    with progress("runs played") as bar, who.point_player() as player:
+        result = evaluate_streams(
+            scenario, policies, settings, threads=who.workers, progress=bar, player=player
+        )
     width = console().width
     print_result(
         format,

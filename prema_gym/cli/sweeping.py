@@ -15,6 +15,7 @@ from prema_gym.cli.printing import progress
 from prema_gym.errors import ConfigError
 
 if TYPE_CHECKING:
+    from prema_gym.cli.distributing import Workers
     from prema_gym.evaluation.policy import Decider
     from prema_gym.evaluation.streams import StreamSettings
     from prema_gym.evaluation.sweep import Slo, Sweep
@@ -100,7 +101,7 @@ def run_sweep(
     over: Sequence[dict[str, Any]],
     settings: StreamSettings,
     output: Path | None,
-    threads: int | None,
+    who: Workers,
 ) -> Sweep:
     """Sweep; with a folder every point is written as it is known, and read there the next time."""
     from dataclasses import asdict
@@ -115,7 +116,11 @@ def run_sweep(
         "settings": asdict(settings),
         "versions": versions(),
     }
-    with kept_points(output, head) as points, progress("runs played") as bar:
+    with (
+        kept_points(output, head) as points,
+        progress("runs played") as bar,
+        who.point_player() as player,
+    ):
         return sweep(
             scenario,
             policies,
@@ -123,8 +128,9 @@ def run_sweep(
             slo=slo,
             over=over,
             settings=settings,
-            threads=threads,
+            threads=who.workers,
             progress=bar,
+            player=player,
             known=points.known,
             keep=points.keep,
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from prema_gym.distribution.executors import Executor
 from prema_gym.distribution.folder import Shards
-from prema_gym.distribution.identity import files_digest
+from prema_gym.distribution.recipes import Recipe
 from prema_gym.distribution.shards import Errand, Shard, outcomes_from, play_shard
 from prema_gym.evaluation.concurrent import Progress
 from prema_gym.evaluation.playing import PlaySettings
@@ -16,21 +16,6 @@ from prema_gym.evaluation.policy import Decider
 from prema_gym.metrics import Outcomes
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.workload import WorkloadBatch
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How a policy is made where it is played.
-
-    Attributes:
-        make: Makes it; a function of a module.
-        argument: What it is called with.
-        files: What it is made from, beside this package.
-    """
-
-    make: Callable[[str], Decider]
-    argument: str
-    files: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,13 +106,12 @@ class ShardedPlayer:
     ) -> list[Shard]:
         """Every shard: batch by batch, so that workers meet the same workloads in a row."""
         recipes = {name: self.recipe(name) for name in policies}
-        digests = {name: files_digest(recipe.files) for name, recipe in recipes.items()}
+        digests = {name: recipe.digest() for name, recipe in recipes.items()}
         shards, first = [], 0
         for batch in batches:
             shards += [
                 Shard(
-                    make=recipe.make,
-                    recipe=recipe.argument,
+                    recipe=recipe,
                     policy=name,
                     policy_digest=digests[name],
                     catalog=catalog,

@@ -29,6 +29,7 @@ from prema_gym.checks import whole
 from prema_gym.compiled.cpus import num_cpus
 from prema_gym.errors import ConfigError, MissingExtraError, UnknownNameError
 
+Self = TypeVar("Self", bound="Executor")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -57,6 +58,27 @@ class Executor(ABC):
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = num_cpus() if workers is None else whole(1).check("workers", workers)
+        self._held = self._started = False
+
+    def __enter__(self: Self) -> Self:
+        """Keep the workers between runs: starting them takes seconds."""
+        self._held = True
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the workers."""
+        self._held = False
+        self._end()
+
+    def _begin(self) -> None:
+        if not self._started:
+            self.start()
+            self._started = True
+
+    def _end(self) -> None:
+        if self._started:
+            self._started = False
+            self.stop()
 
     def run(
         self, function: Callable[[Item], Result], items: Iterable[Item]
@@ -73,8 +95,8 @@ class Executor(ABC):
         todo = enumerate(items)
         again: list[tuple[int, Item]] = []
         flying: dict[Any, tuple[int, Item]] = {}
-        lives = LIVES
-        self.start()
+        lives, over = LIVES, False
+        self._begin()
         try:
             while True:
                 while len(flying) < self.ahead * self.workers:
@@ -83,6 +105,7 @@ class Executor(ABC):
                         break
                     flying[self.submit(function, one[1])] = one
                 if not flying:
+                    over = True
                     return
                 done, lost = list(self.wait(list(flying))), ""
                 for handle in done:  # grows where a worker that dies takes the others with it
@@ -102,7 +125,8 @@ class Executor(ABC):
                         raise ConfigError(f"{LIVES} workers died in a row: {lost}")
                     self.start()
         finally:
-            self.stop()
+            if not (over and self._held):  # also where it was broken off: what flies is dropped
+                self._end()
 
     @abstractmethod
     def start(self) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,9 @@ from prema_gym.errors import ConfigError
 from prema_gym.files import check_folder, write_atomically
 
 ENDING = ".shard"
+
+LEFT_OVER_S = 3600.0
+"""Age from which a file that was never finished belongs to nobody: writing one takes a second."""
 
 
 class Shards:
@@ -34,6 +39,8 @@ class Shards:
         self.damaged: list[Path] = []
         if folder is not None:
             check_folder(folder)
+            for path in folder.glob(f".*{ENDING}"):
+                _remove_left_over(path)
 
     def get(self, key: str) -> dict[str, Any] | None:
         """The arrays of a shard; None where it is missing, or was damaged."""
@@ -80,7 +87,9 @@ class Shards:
         if self.folder is None or not self.folder.is_dir():
             return notes
         names = {key + ENDING for key in wanted}
-        others = [p for p in self.folder.glob(f"*{ENDING}") if p.name not in names]
+        # A name that begins with a point is of a file that is being written.
+        there = (p for p in self.folder.glob(f"*{ENDING}") if not p.name.startswith("."))
+        others = [p for p in there if p.name not in names]
         old = sum(_version_of(path) != version() for path in others)
         if old:
             notes.append(
@@ -92,6 +101,13 @@ class Shards:
     def _path(self, key: str) -> Path:
         assert self.folder is not None
         return self.folder / (key + ENDING)
+
+
+def _remove_left_over(path: Path) -> None:
+    """Remove what a killed driver was writing, but not what another one writes now."""
+    with suppress(OSError):  # another process may be at it too
+        if time.time() - path.stat().st_mtime > LEFT_OVER_S:
+            path.unlink()
 
 
 def _version_of(path: Path) -> object:

@@ -9,17 +9,15 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from prema_gym.distribution.identity import batch_digest, catalog_digest, digest_of, version
+from prema_gym.distribution.recipes import Recipe, policy_of
 from prema_gym.errors import ConfigError
 from prema_gym.evaluation.playing import PlaySettings, play
-from prema_gym.evaluation.policy import Decider
 from prema_gym.metrics import Outcomes
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.fields import TASK_FIELDS
@@ -36,8 +34,7 @@ class Shard:
     """One policy on some workloads, as it travels to whoever plays it.
 
     Attributes:
-        make: Makes the policy from its recipe; a function of a module.
-        recipe: What it is called with.
+        recipe: How the policy is made.
         policy: What reports call the policy.
         policy_digest: Digest of the files that the policy is made from, if any.
         catalog: The compiled scenario; travels as the scenario.
@@ -47,8 +44,7 @@ class Shard:
         seed: Seed of the first workload; None: they were given.
     """
 
-    make: Callable[[str], Decider]
-    recipe: str
+    recipe: Recipe
     policy: str
     policy_digest: str
     catalog: Catalog
@@ -70,6 +66,7 @@ class Shard:
             version(),
             catalog_digest(self.catalog),
             asdict(self.play),
+            self.recipe.maker,
             self.policy,
             self.policy_digest,
             batch_digest(self.batch),
@@ -97,7 +94,7 @@ def play_shard(errand: Errand) -> bytes:
             f"{shard.catalog.scenario.name}): its prema-gym, its packages or its files differ from "
             f"the driver's (the worker's: {json.dumps(version())})"
         )
-    policy = _policy(shard)
+    policy = policy_of(shard.recipe, shard.policy_digest)
     try:
         outcomes = play(policy, shard.catalog, shard.batch, shard.play)
     except ConfigError:
@@ -105,21 +102,6 @@ def play_shard(errand: Errand) -> bytes:
     except Exception as error:
         raise ConfigError(_failure(shard, error)) from error
     return pack(outcomes, errand.key, shard.about())
-
-
-def _policy(shard: Shard) -> Decider:
-    """The policy: one for all shards where it says that it remembers nothing, else a fresh one.
-
-    What a shard's result is must not depend on what its worker played before.
-    """
-    policy = _kept(shard.make, shard.recipe, shard.policy_digest)
-    return policy if getattr(policy, "concurrent", False) else shard.make(shard.recipe)
-
-
-@lru_cache(maxsize=64)  # more than there are policies with names
-def _kept(make: Callable[[str], Decider], recipe: str, digest: str) -> Decider:
-    del digest  # a changed file is another policy
-    return make(recipe)
 
 
 def _failure(shard: Shard, error: Exception) -> str:
@@ -139,8 +121,9 @@ def _failure(shard: Shard, error: Exception) -> str:
 
 
 def _fails(shard: Shard, rows: range) -> bool:
+    policy = shard.recipe.make(shard.recipe.argument)
     try:
-        play(shard.make(shard.recipe), shard.catalog, shard.batch.rows(rows), shard.play)
+        play(policy, shard.catalog, shard.batch.rows(rows), shard.play)
     except Exception:  # whatever a policy raises
         return True
     return False

@@ -123,14 +123,18 @@ class PremaNPUEnv(gymnasium.Env[Observation, Action]):
     replays a `Workload` or file; ``num_tasks``, ``arrival``, ``window_ms``, ``load``,
     ``rate_per_s``, ``burst_size``, ``trace``, ``trace_speed``, ``network_shares``,
     ``batch_shares``, ``priorities``, ``priority_shares``, ``sla_factor`` and ``slo_ms`` replace the
-    scenario's.
+    scenario's. Where the scenario has ``[[streams]]`` an episode is ``num_tasks`` requests of them,
+    from a random point on, and begins with an idle machine; reset then takes ``num_tasks``,
+    ``load``, ``rate_per_s``, ``sla_factor`` and ``slo_ms``.
 
     ## Episode end
 
     ``terminated``: every task has finished. ``truncated``: a decision is due, but ``max_decisions``
-    have been taken or ``horizon_ms`` has passed. Never both. A workload that needs no decision (one
-    task, say) still has one step: any action ends the episode. A step after the end changes
-    nothing and has reward 0.
+    have been taken or ``horizon_ms`` has passed. Never both. An episode cut from ``[[streams]]`` is
+    always truncated, at the first decision after its last arrival or when all are done before:
+    the stream goes on, and the last table is what to bootstrap from. A workload that needs no
+    decision (one task, say) still has one step: any action ends the episode. A step after the end
+    changes nothing and has reward 0.
 
     ## Info
 

@@ -26,8 +26,8 @@ from prema_gym.envs.rewards.ledger import Ledger, LedgerState
 from prema_gym.envs.settings import EnvSettings
 from prema_gym.envs.snapshots import EpisodesState
 from prema_gym.envs.sources import (
-    DrawnWorkloads,
     WorkloadSource,
+    drawn_source,
     given_source,
     source_from_options,
 )
@@ -80,7 +80,7 @@ class Episodes:
         self.threads = min(_THREADS.check("threads", threads), self.num_envs, num_cpus())
         self.catalog = compile_scenario(settings.checked_scenario)
         self._source: WorkloadSource = (
-            DrawnWorkloads(self.catalog, self.num_envs)
+            drawn_source(self.catalog, self.num_envs)
             if settings.workload is None
             else given_source(settings.workload, self.catalog, self.num_envs)
         )
@@ -113,6 +113,7 @@ class Episodes:
             record_timeline=settings.record_timeline,
             max_decisions=settings.max_decisions,
             horizon_ms=settings.horizon_ms,
+            ends_at_last_arrival=self._source.is_cut,
         )
 
     @property

@@ -21,13 +21,8 @@ from prema_gym.envs.step import Restarts
 from prema_gym.errors import ConfigError, WorkloadError
 from prema_gym.metrics import IntArray
 from prema_gym.workloads.catalog import Catalog, compile_scenario
-from prema_gym.workloads.generate import (
-    Drawing,
-    check_drawn_whole,
-    draw_uniforms,
-    generate,
-    new_draft,
-)
+from prema_gym.workloads.cuts import cut, traffic_to_cut
+from prema_gym.workloads.generate import Drawing, draw_uniforms, generate, new_draft
 from prema_gym.workloads.scenario_rules import NO_TRACE
 from prema_gym.workloads.storage import WorkloadLike, as_batch
 from prema_gym.workloads.workload import WorkloadArrays, WorkloadBatch, empty_arrays
@@ -53,6 +48,9 @@ OVERRIDES = (
 """Fields of a scenario that ``reset(options=…)`` may change: how workloads are drawn. The networks
 and the machine are what the environment was made with."""
 
+STREAM_OVERRIDES = ("num_tasks", "load", "rate_per_s", "sla_factor", "slo_ms")
+"""Those of them that streams heed; the rest each stream says itself."""
+
 _NO_GENERATORS: IntArray = np.empty(0, np.int64)
 
 
@@ -62,6 +60,11 @@ class WorkloadSource(Protocol):
     @property
     def max_tasks(self) -> int:
         """Most tasks a workload has."""
+        ...
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether they are cut from streams, which go on where an episode ends."""
         ...
 
     @property
@@ -92,10 +95,11 @@ class DrawnWorkloads:
         options: See :class:`WorkloadSource`.
     """
 
+    is_cut = False
+
     def __init__(
         self, catalog: Catalog, num_envs: int, options: Mapping[str, Any] | None = None
     ) -> None:
-        check_drawn_whole(catalog.scenario)
         self.options = options
         self.max_tasks = catalog.scenario.num_tasks
         self._catalog = catalog.arrays
@@ -119,6 +123,52 @@ class DrawnWorkloads:
         return Restarts(rows, self.workloads(rows, generators), drawing)
 
 
+class CutWorkloads:
+    """Workloads cut from the streams of a scenario, as ``prema_gym.workloads.sample`` cuts them.
+
+    Args:
+        catalog: The compiled scenario.
+        num_envs: Sub-environments (B).
+        options: See :class:`WorkloadSource`.
+    """
+
+    is_cut = True
+
+    def __init__(
+        self, catalog: Catalog, num_envs: int, options: Mapping[str, Any] | None = None
+    ) -> None:
+        traffic_to_cut(catalog)
+        self.options = options
+        self.max_tasks = catalog.scenario.num_tasks
+        self._catalog = catalog
+        self._arrays = empty_arrays(num_envs, self.max_tasks)
+
+    def workloads(self, rows: IntArray, generators: Generators) -> WorkloadArrays:
+        """Cut for each with its own generator, which alone advances."""
+        return cut(self._catalog, (generators.rngs[row] for row in rows.tolist()), self._arrays)
+
+    def restarts(self, rows: IntArray, generators: Generators) -> Restarts:
+        """Cut now: streams are drawn in Python."""
+        return _restarts_with(self.workloads(rows, generators), rows, self._catalog)
+
+
+def drawn_source(
+    catalog: Catalog, num_envs: int, options: Mapping[str, Any] | None = None
+) -> DrawnWorkloads | CutWorkloads:
+    """Return a source of what a scenario describes: workloads, or cuts from its streams.
+
+    Raises:
+        ConfigError: One of its streams is a closed loop.
+    """
+    kind = CutWorkloads if catalog.scenario.streams else DrawnWorkloads
+    return kind(catalog, num_envs, options)
+
+
+def _restarts_with(workloads: WorkloadArrays, rows: IntArray, catalog: Catalog) -> Restarts:
+    """Restarts for which nothing is left to draw."""
+    return Restarts(rows, workloads, Drawing(catalog.arrays, new_draft(0, 0), _NO_GENERATORS))
+
+
 @dataclass(frozen=True)
 class GivenWorkloads:
     """The same workloads in every episode: one row for all sub-environments, or one for each."""
@@ -126,6 +176,7 @@ class GivenWorkloads:
     batch: WorkloadBatch
     catalog: Catalog
     options: Mapping[str, Any] | None = None
+    is_cut: bool = False
 
     @property
     def max_tasks(self) -> int:
@@ -139,8 +190,7 @@ class GivenWorkloads:
 
     def restarts(self, rows: IntArray, generators: Generators) -> Restarts:
         """Copy the rows asked for."""
-        nothing = Drawing(self.catalog.arrays, new_draft(0, 0), _NO_GENERATORS)
-        return Restarts(rows, self.workloads(rows, generators), nothing)
+        return _restarts_with(self.workloads(rows, generators), rows, self.catalog)
 
 
 def given_source(workload: WorkloadLike, catalog: Catalog, num_envs: int) -> GivenWorkloads:
@@ -184,6 +234,8 @@ def source_from_options(
                 f"{', '.join(map(str, options))}"
             )
         changed = dict(options)
+        if catalog.scenario.streams:
+            check_keys(options, STREAM_OVERRIDES, "of a scenario with streams", kind="reset option")
         if "priorities" in changed:
             # The scenario's own shares are of other priorities.
             changed = {"priority_shares": None} | changed
@@ -191,7 +243,7 @@ def source_from_options(
             # The scenario's own trace rests while arrivals are drawn; a scenario would refuse it.
             changed = NO_TRACE | changed
         changed_catalog = compile_scenario(replace(catalog.scenario, **changed))
-        return DrawnWorkloads(changed_catalog, num_envs, options)
+        return drawn_source(changed_catalog, num_envs, options)
     if len(options) > 1:
         others = ", ".join(key for key in options if key != "workload")
         raise ConfigError(f"a workload is drawn or given, not both: leave out {others}")

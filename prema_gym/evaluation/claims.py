@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from prema_gym.checks import check_keys
-from prema_gym.evaluation.concurrent import Progress
+from prema_gym.evaluation.concurrent import Player, Progress, play_all
 from prema_gym.evaluation.paper import CLAIMS, Bench, Claim, Figure, claim_names, percent_better
 from prema_gym.evaluation.policy import Decider
 from prema_gym.evaluation.settings import DEFAULT_WORKLOADS
@@ -110,6 +110,7 @@ def reproduce(
     only: Iterable[str] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    player: Player = play_all,
 ) -> Reproduction:
     """Measure the paper's claims.
 
@@ -124,6 +125,7 @@ def reproduce(
         threads: As for :func:`prema_gym.evaluation.compare.evaluate`.
         progress: Likewise; starts anew with each pair of policies, of which the conditions of
             CHECKPOINT over KILL bring a dozen.
+        player: As for :func:`prema_gym.evaluation.compare.evaluate`.
 
     Raises:
         UnknownNameError: ``only`` holds a name that is no claim.
@@ -131,8 +133,9 @@ def reproduce(
     scenario = get_scenario("paper") if scenario is None else scenario
     chosen = claim_names() if only is None else tuple(only)
     check_keys(chosen, claim_names(), "", kind="claim")
+    how = {"workloads": workloads, "seed": seed, "threads": threads}
     bench, other = (
-        Bench(make, one, workloads=workloads, seed=seed, threads=threads, progress=progress)
+        Bench(make, one, **how, progress=progress, player=player)  # type: ignore[arg-type]
         for one in (scenario, replace(scenario, hardware=other_preload(scenario.hardware)))
     )
     arguments = f"--workloads {workloads} --seed {seed}"

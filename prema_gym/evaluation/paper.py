@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from prema_gym.baselines.registry import PREMA
 from prema_gym.evaluation.compare import evaluate
-from prema_gym.evaluation.concurrent import Progress
+from prema_gym.evaluation.concurrent import Player, Progress, play_all
 from prema_gym.evaluation.policy import Decider
 from prema_gym.evaluation.results import MetricValue, PolicyResult
 from prema_gym.evaluation.settings import BASELINE
@@ -43,6 +43,7 @@ class Bench:
         seed: int,
         threads: int | None,
         progress: Progress | None,
+        player: Player = play_all,
     ) -> None:
         self.scenario = scenario
         self._make = make
@@ -50,6 +51,7 @@ class Bench:
         self._seed = seed
         self._threads = threads
         self._progress = progress
+        self._player = player
         self._played: dict[tuple[str, str, Scenario], dict[str, PolicyResult]] = {}
 
     def pair(
@@ -68,6 +70,7 @@ class Bench:
                 seed=self._seed,
                 threads=self._threads,
                 progress=self._progress,
+                player=self._player,
             )
             self._played[key] = found.policies
         return self._played[key]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from prema_gym.baselines.choosing import program_of
 from prema_gym.checks import check_fields, declared, instance, whole
@@ -25,6 +25,8 @@ from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.source import Traffic, traffic_of
 
 Progress = Callable[[int, int], None]
+Found = Callable[[int, StreamResult], None]
+"""Called with a point's number and its result, as soon as that is known."""
 DEFAULT_RUNS = 2
 
 
@@ -48,6 +50,23 @@ class StreamSettings:
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+
+class PointPlayer(Protocol):
+    """Plays policies on scenarios as :func:`play_points` does, here or elsewhere."""
+
+    def __call__(
+        self,
+        points: Sequence[tuple[str, Scenario]],
+        policies: Mapping[str, Decider],
+        settings: StreamSettings,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        found: Found = lambda i, result: None,
+    ) -> list[StreamResult]:
+        """A result for each point, in their order; see :func:`play_points`."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +106,7 @@ def evaluate_streams(
     *,
     threads: int | None = None,
     progress: Progress | None = None,
+    player: PointPlayer | None = None,
 ) -> StreamEvaluation:
     """Play every policy on the same long runs.
 
@@ -96,13 +116,15 @@ def evaluate_streams(
         settings: How; None: the defaults.
         threads: Threads that play; None: one a core.
         progress: Told how far it is, from the calling thread.
+        player: Who plays; None: threads of this process.
 
     Raises:
         ConfigError: A setting or a policy is none.
     """
     settings = settings_for(scenario, StreamSettings() if settings is None else settings)
     points = [(name, scenario) for name in policies]
-    found = play_points(points, policies, settings, threads=threads, progress=progress)
+    play = play_points if player is None else player
+    found = play(points, policies, settings, threads=threads, progress=progress)
     return StreamEvaluation(
         scenario=scenario,
         settings=settings,
@@ -124,7 +146,7 @@ def play_points(
     *,
     threads: int | None = None,
     progress: Progress | None = None,
-    found: Callable[[int, StreamResult], None] = lambda index, result: None,
+    found: Found = lambda i, result: None,
 ) -> list[StreamResult]:
     """Play policies on scenarios that differ in what arrives.
 
@@ -134,7 +156,7 @@ def play_points(
         settings: How.
         threads: Threads that play; None: one a core.
         progress: Told how many runs have been played, and of how many.
-        found: Told each result as soon as it is known, by its point's place.
+        found: Told each result as soon as it is known, from the calling thread.
 
     Returns:
         A result for each point, in their order.
@@ -165,9 +187,9 @@ def play_points(
                 parts[i][j] = job.result()
                 if all(part is not None for part in parts[i]):
                     runs = [run for part in parts[i] for run in part or ()]
-                    result = results[i] = result_of(runs, *worked_out[points[i][1]])
+                    results[i] = one = result_of(runs, *worked_out[points[i][1]])
+                    found(i, one)
                     parts[i] = []
-                    found(i, result)
                 if progress is not None:
                     progress(done, done + len(jobs))
         except BaseException:  # also an interrupt: do not play the rest first

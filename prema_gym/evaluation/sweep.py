@@ -15,7 +15,13 @@ from typing import Any
 
 from prema_gym.evaluation.policy import Decider
 from prema_gym.evaluation.stream_results import StreamResult, StreamRow
-from prema_gym.evaluation.streams import Progress, StreamSettings, play_points, settings_for
+from prema_gym.evaluation.streams import (
+    PointPlayer,
+    Progress,
+    StreamSettings,
+    play_points,
+    settings_for,
+)
 from prema_gym.metrics.dependent import Estimate
 from prema_gym.metrics.groups import GROUP_COLUMNS
 from prema_gym.workloads.changes import changed
@@ -177,6 +183,7 @@ def sweep(
     progress: Progress | None = None,
     known: Sequence[SweepPoint] = (),
     keep: Callable[[SweepPoint], None] = lambda point: None,
+    player: PointPlayer = play_points,
 ) -> Sweep:
     """Play every policy at every load, then find where each breaks the promise.
 
@@ -190,7 +197,8 @@ def sweep(
         threads: Threads that play; None: one a core.
         progress: Told how many runs have been played, and of how many.
         known: Points of an earlier sweep with the same scenario and settings.
-        keep: Called with every new point as soon as it is known.
+        keep: Called with every new point, as soon as it is known.
+        player: Who plays; default: threads of this process.
 
     Raises:
         ConfigError: A setting or a policy is none.
@@ -202,27 +210,19 @@ def sweep(
         new = [one for one in wanted if _key(*one) not in found]
         points = [(n, changed(scenario, {**values, "load": load})) for n, load, values in new]
 
-        def take(index: int, result: StreamResult) -> None:
-            name, load, values = new[index]
+        def note(i: int, result: StreamResult) -> None:
+            name, load, values = new[i]
             found[_key(name, load, values)] = point = _point(name, load, values, slo, result)
             keep(point)
 
-        play_points(points, policies, settings, threads=threads, progress=progress, found=take)
+        player(points, policies, settings, threads=threads, progress=progress, found=note)
 
     play([(name, load, values) for name in policies for values in over for load in loads])
     lines = [(name, values) for name in policies for values in over]
-    while True:
-        gaps = [_gap(_line(found.values(), *one)) for one in lines]
-        todo = [
-            (name, round((gap[0] + gap[1]) / 2, 6), values)
-            for (name, values), gap in zip(lines, gaps, strict=True)
-            if gap is not None and gap[1] - gap[0] > TOLERANCE
-        ]
-        if not todo:
-            break
+    while todo := _halves(found.values(), lines):
         play(todo)
     points = [point for one in lines for point in _line(found.values(), *one)]
-    breaking = [_breaking(name, values, _line(points, name, values)) for name, values in lines]
+    breaking = [_breaking(*one, _line(points, *one)) for one in lines]
     return Sweep(scenario=scenario, slo=slo, settings=settings, points=points, breaking=breaking)
 
 
@@ -263,6 +263,19 @@ def _gap(line: Sequence[SweepPoint]) -> tuple[float, float] | None:
             return last, point.load
         last = point.load
     return None
+
+
+def _halves(
+    points: Any,  # noqa: ANN401 - a dictionary's values
+    lines: Sequence[tuple[str, Mapping[str, Any]]],
+) -> list[tuple[str, float, Mapping[str, Any]]]:
+    """The middle of every gap that is wider than the tolerance, for each policy and other keys."""
+    gaps = [(one, _gap(_line(points, *one))) for one in lines]
+    return [
+        (name, round((gap[0] + gap[1]) / 2, 6), values)
+        for (name, values), gap in gaps
+        if gap is not None and gap[1] - gap[0] > TOLERANCE
+    ]
 
 
 def _breaking(policy: str, over: Mapping[str, Any], line: Sequence[SweepPoint]) -> Breaking:

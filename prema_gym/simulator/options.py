@@ -114,6 +114,7 @@ class EngineOptions(NamedTuple):
     drop: int  # a Drop
     queue_limit: int  # NONE: no limit
     refills: bool  # a stream: more tasks are loaded whenever all that are have arrived
+    ends_at_last_arrival: bool  # cut from a stream: truncate once every task has arrived
 
 
 def engine_options(
@@ -129,6 +130,7 @@ def engine_options(
     drop: str = "never",
     queue_limit: int | None = None,
     refills: bool = False,
+    ends_at_last_arrival: bool = False,
 ) -> EngineOptions:
     """Write options as the engine reads them.
 
@@ -144,6 +146,7 @@ def engine_options(
         drop: Which waiting tasks leave unserved at a wake-up, one of ``DROPS``.
         queue_limit: Tasks that may wait beside the one that runs; None: no limit.
         refills: A stream is played: more tasks are loaded whenever all that are have arrived.
+        ends_at_last_arrival: Truncate at the first decision after it; a stream goes on there.
     """
     codes = [MECHANISMS.index(name) for name in mechanisms]
     return EngineOptions(
@@ -161,4 +164,5 @@ def engine_options(
         drop=DROPS.index(drop),
         queue_limit=NONE if queue_limit is None else queue_limit,
         refills=refills,
+        ends_at_last_arrival=ends_at_last_arrival,
     )

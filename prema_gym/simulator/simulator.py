@@ -60,6 +60,8 @@ class Simulator(UncheckedSimulator):
         record_timeline: Keep the slices of run, checkpoint, restore and idle.
         max_decisions: Truncate after so many decisions; None: no limit.
         horizon_ms: Truncate at the first decision from this time on; None: no limit.
+        ends_at_last_arrival: Truncate at the first decision after the last arrival, or when all
+            that have arrived are done: workloads are cut from a stream that goes on there.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Simulator(UncheckedSimulator):
         record_timeline: bool = False,
         max_decisions: int | None = None,
         horizon_ms: float | None = None,
+        ends_at_last_arrival: bool = False,
     ) -> None:
         max_tasks = catalog.scenario.num_tasks if max_tasks is None else max_tasks
         self.mechanisms = check_mechanisms(mechanisms)
@@ -94,6 +97,7 @@ class Simulator(UncheckedSimulator):
                 horizon_ms=optional(HORIZON_MS).check("horizon_ms", horizon_ms),
                 drop=catalog.scenario.drop,
                 queue_limit=catalog.scenario.queue_limit,
+                ends_at_last_arrival=truth().check("ends_at_last_arrival", ends_at_last_arrival),
             ),
             num_envs=NUM_ENVS.check("num_envs", num_envs),
             slots=SLOTS.check("slots", slots),

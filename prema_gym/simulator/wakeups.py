@@ -40,7 +40,7 @@ def play_on(state: State, b: int, options: EngineOptions, wake: bool) -> None:
             present = env["admitted"] - env["finished"]
             if present == 0:
                 if env["finished"] == env["num_tasks"]:
-                    env["status"] = DONE
+                    env["status"] = TRUNCATED if options.ends_at_last_arrival else DONE
                     return
                 gap = state.task[b, env["arrived"]]["arrival_cycles"] - env["now_cycles"]
                 spend(state, b, NONE, IDLE, gap)
@@ -51,6 +51,8 @@ def play_on(state: State, b: int, options: EngineOptions, wake: bool) -> None:
                 limit_reached = (
                     options.max_decisions > 0 and env["decisions"] >= options.max_decisions
                 ) or (options.horizon_cycles > 0 and env["now_cycles"] >= options.horizon_cycles)
+                if options.ends_at_last_arrival and env["arrived"] == env["num_tasks"]:
+                    limit_reached = True
                 env["status"] = TRUNCATED if limit_reached else ASKING
                 return
             if env["runner"] == NONE:

@@ -102,4 +102,4 @@ def _mean_of(
     for profile in range(first, first + count):
         output = outputs[profile] if steps == NOT_ASKED else float(steps)
         total += arrays.fixed_cycles[profile] + arrays.step_cycles[profile] * output
-    return total / count
+    return float(total / count)

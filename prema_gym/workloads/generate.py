@@ -8,7 +8,7 @@ code is compiled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,12 +17,11 @@ import numpy.typing as npt
 from prema_gym.compiled.bit_generator import next_double
 from prema_gym.compiled.jit import in_place
 from prema_gym.compiled.straight import straight_line
-from prema_gym.errors import ConfigError, WorkloadError
+from prema_gym.errors import WorkloadError
 from prema_gym.workloads.arrival_times import draw_arrivals, sort_stable, trace_start
 from prema_gym.workloads.asked import asked_or, nearest_profile
 from prema_gym.workloads.catalog import Catalog
 from prema_gym.workloads.fields import TASK_FIELDS
-from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.tables import (
     ASKED_ALLOWANCE,
     ASKED_BATCH,
@@ -76,29 +75,17 @@ def draw_uniforms(
     return rng.random((num_tasks, NUM_UNIFORMS), out=out)
 
 
-def check_drawn_whole(scenario: Scenario) -> None:
-    """Refuse a scenario whose streams a workload of ``num_tasks`` would leave out in silence.
-
-    Raises:
-        ConfigError: It has ``[[streams]]``.
-    """
-    if scenario.streams:
-        raise ConfigError(
-            f"scenario {scenario.name!r} has [[streams]], which are played as long runs "
-            "(prema-gym evaluate, sweep, recommend): no workload or episode of num_tasks tasks is "
-            "drawn from them"
-        )
-
-
 def sample(catalog: Catalog, rng: np.random.Generator) -> Workload:
-    """Draw one workload; advances ``rng`` by six numbers per task.
+    """Draw one workload; where there are ``[[streams]]``, cut it from them.
+
+    Args:
+        catalog: The compiled scenario.
+        rng: Advances by six numbers per task; by what is needed where there are streams.
 
     Raises:
-        ConfigError: The scenario has ``[[streams]]``.
+        ConfigError: A stream is a closed loop, or a trace is too short.
     """
-    check_drawn_whole(catalog.scenario)
-    uniforms = draw_uniforms(rng, catalog.scenario.num_tasks)
-    out = _filled(catalog, uniforms[None])
+    out = _drawn(catalog, [rng])
     return Workload(**{name: getattr(out, name)[0] for name in TASK_FIELDS})
 
 
@@ -108,17 +95,20 @@ def sample_batch(catalog: Catalog, seeds: Iterable[int]) -> WorkloadBatch:
     The workload of a seed is also what a Gymnasium environment draws after ``reset(seed=seed)``,
     whose generator is the same.
     """
-    check_drawn_whole(catalog.scenario)
-    num_tasks = catalog.scenario.num_tasks
-    uniforms = [draw_uniforms(np.random.default_rng(seed), num_tasks) for seed in seeds]
-    if not uniforms:
+    rngs = [np.random.default_rng(seed) for seed in seeds]
+    if not rngs:
         raise WorkloadError("a batch of workloads needs at least one seed")
-    return WorkloadBatch(**_filled(catalog, np.stack(uniforms))._asdict())
+    return WorkloadBatch(**_drawn(catalog, rngs)._asdict())
 
 
-def _filled(catalog: Catalog, uniforms: npt.NDArray[np.float64]) -> WorkloadArrays:
-    """Turn uniforms (B, num_tasks, 6) into new arrays."""
-    num_workloads, num_tasks = uniforms.shape[:2]
+def _drawn(catalog: Catalog, rngs: Sequence[np.random.Generator]) -> WorkloadArrays:
+    """The workload of each generator, in new arrays."""
+    if catalog.scenario.streams:
+        from prema_gym.workloads.cuts import cut  # here: what is cut is written by `write_task`
+
+        return cut(catalog, rngs)
+    num_workloads, num_tasks = len(rngs), catalog.scenario.num_tasks
+    uniforms = np.stack([draw_uniforms(rng, num_tasks) for rng in rngs])
     out = empty_arrays(num_workloads, num_tasks)
     draft = new_draft(num_workloads, num_tasks)._replace(uniforms=uniforms)
     generate(catalog.arrays, draft, num_workloads, out)

@@ -62,6 +62,10 @@ class Process(ABC):
         return drawn[:count]
 
     @abstractmethod
+    def start_anywhere(self) -> None:
+        """Before anything is taken: begin at a random time of the process instead of its start."""
+
+    @abstractmethod
     def block(self) -> FloatArray:
         """Some more arrivals, at least one."""
 
@@ -72,6 +76,7 @@ class Renewal(Process):
     Args:
         rng: Draws them.
         gaps: Draws so many gaps of mean 1.
+        around: Draws gaps as they are around a random time: longer ones meet it more often.
         group: Arrivals at each instant.
     """
 
@@ -79,10 +84,16 @@ class Renewal(Process):
         self,
         rng: np.random.Generator,
         gaps: Draw,
+        around: Draw,
         group: int = 1,
     ) -> None:
         super().__init__(rng)
-        self._gaps, self._group, self._now = gaps, group, 0.0
+        self._gaps, self._around, self._group, self._now = gaps, around, group, 0.0
+
+    def start_anywhere(self) -> None:
+        """The first arrival ends a gap that a random time falls into."""
+        self._now = self._group * float(self.rng.random() * self._around(self.rng, 1)[0])
+        self._drawn = np.full(self._group, self._now)
 
     def block(self) -> FloatArray:
         """The next block of instants, each as often as its group is large."""
@@ -107,6 +118,11 @@ class Bursty(Process):
         self._lengths = (burst * (1 - share) / share, burst)
         self._now = 0.0
         self._in_burst = 0
+        self._share = share
+
+    def start_anywhere(self) -> None:
+        """In a burst as often as there is one; how long it has lasted does not matter."""
+        self._in_burst = int(self.rng.random() < self._share)
 
     def block(self) -> FloatArray:
         """The arrivals of the next phases, until there are some."""
@@ -134,14 +150,20 @@ class Diurnal(Process):
         shares = np.array(profile) / np.sum(profile)
         self._expected = np.concatenate([[0.0], np.cumsum(shares)]) * period
         self._times = np.linspace(0.0, period, len(profile) + 1)
-        self._period, self._now = period, 0.0
+        self._period, self._now, self._start = period, 0.0, 0.0
+
+    def start_anywhere(self) -> None:
+        """At any time of the period."""
+        self._start = float(self.rng.random()) * self._period
+        self._now = float(np.interp(self._start, self._times, self._expected))
 
     def block(self) -> FloatArray:
         """The next block of a Poisson process of rate 1 in expected counts, mapped to times."""
         counts = self._now + np.cumsum(self.rng.exponential(size=_BLOCK))
         self._now = float(counts[-1])
         periods, within = np.divmod(counts, self._period)
-        return periods * self._period + np.interp(within, self._expected, self._times)
+        times = periods * self._period + np.interp(within, self._expected, self._times)
+        return np.maximum(times - self._start, 0.0)
 
 
 def weibull_shape(cv: float) -> float:
@@ -181,6 +203,25 @@ def distribution(name: str, cv: float) -> Draw:
     return draws[name]
 
 
+def around(name: str, cv: float) -> Draw:
+    """As :func:`distribution`, but gap x is as likely as x times its density: those around a time.
+
+    Source: length-biased sampling, for example Cox, Renewal Theory, 1962, section 5.3.
+    """
+    if name == "gamma":
+        return lambda rng, n: rng.gamma(1 / cv**2 + 1, cv**2, n)
+    if name == "weibull":  # x = mean-free scale × E^(1/k), and the power of E is Gamma's then
+        shape = weibull_shape(cv)
+        mean = math.gamma(1 + 1 / shape)
+        return lambda rng, n: rng.gamma(1 + 1 / shape, 1.0, n) ** (1 / shape) / mean
+    draws: dict[str, Draw] = {
+        "exponential": lambda rng, n: rng.gamma(2.0, 1.0, n),
+        "uniform": lambda rng, n: 2.0 * np.sqrt(rng.random(n)),
+        "constant": lambda rng, n: np.ones(n),
+    }
+    return draws[name]
+
+
 _GAPS = {"poisson": "exponential", "burst": "exponential", "periodic": "constant"}
 """Processes whose gaps have a distribution of another name."""
 
@@ -197,5 +238,6 @@ def make_process(stream: Stream, rng: np.random.Generator, per_ms: float) -> Pro
         return Bursty(rng, stream.burst_factor, stream.burst_share, stream.burst_ms * per_ms)
     if stream.arrival == "diurnal":
         return Diurnal(rng, stream.profile, stream.period_ms * per_ms)
-    gaps = distribution(_GAPS.get(stream.arrival, stream.arrival), stream.cv)
-    return Renewal(rng, gaps, stream.burst_size if stream.arrival == "burst" else 1)
+    name = _GAPS.get(stream.arrival, stream.arrival)
+    gaps, met = distribution(name, stream.cv), around(name, stream.cv)
+    return Renewal(rng, gaps, met, stream.burst_size if stream.arrival == "burst" else 1)

@@ -44,7 +44,7 @@ from prema_gym.workloads.scenario_rules import (
     take_from_streams,
 )
 from prema_gym.workloads.streams import STREAM, Stream
-from prema_gym.workloads.traces.log import TRACE, TraceLog, joined
+from prema_gym.workloads.traces.log import TRACE, joined
 
 # Upper limits, far above any experiment (`scenario_rules` has that of the window in cycles).
 _MOST_TASKS = 1_000_000
@@ -57,6 +57,8 @@ _MOST_LOAD = 1e6
 _MOST_REQUESTS = 10**9
 _REQUESTS = 10_000  # of a long run, unless it says so: a p99 then rests on a hundred requests
 _MOST_RATE = 1e9
+_TASKS = 8
+_EPISODE = 128
 
 _SHARES = optional(list_of(whole(1, _MOST_SHARE), distinct=False))
 
@@ -107,12 +109,14 @@ class Scenario:
         None, _SHARES, help="how often each batch size is drawn, likewise"
     )
     num_tasks: int = declared(
-        8,
+        None,  # replaced on construction
         whole(1, _MOST_TASKS),
         unit="tasks",
-        help="tasks in one workload; a scheduler sees 16 at a time (`slots`), more wait outside in "
-        "order of arrival",
-        source="the paper's (r)",
+        help="tasks in one workload, 8 if left out; a scheduler sees 16 at a time (`slots`), more "
+        "wait outside in order of arrival. With `streams` requests in an episode cut from them, "
+        "128 if left out",
+        source="eight: the paper's (r). 128: ours, long beside the ten or so that are in a busy "
+        "system at once, so that its empty start is soon forgotten",
     )
     arrival: str = declared(
         "uniform",
@@ -148,7 +152,7 @@ class Scenario:
         source="ours: two groups in a workload of eight, as when one application asks for several "
         "inferences at once",
     )
-    trace: TraceLog | None = declared(
+    trace: Any = declared(  # a TraceLog or None; the name of a file is taken for one
         None,
         optional(TRACE),
         help="file of a recorded trace, taken from the folder of this file, or a table `[trace]`, "
@@ -249,6 +253,8 @@ class Scenario:
 
     def __post_init__(self) -> None:
         with located(f"scenario {self.name!r}"):
+            if self.num_tasks is None:
+                object.__setattr__(self, "num_tasks", _EPISODE if self.streams else _TASKS)
             check_fields(self)
             take_from_streams(self)
             for rule in (

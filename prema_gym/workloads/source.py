@@ -9,11 +9,11 @@ they think before, and who plays them sends one whenever an answer has come.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import chain, repeat
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,16 +228,22 @@ class Source:
 
     Args:
         traffic: The streams.
-        seed: The run's.
+        seed: The run's; or a generator that draws everything, from a random point of the streams
+            on: then what comes depends on how much is asked for at once.
     """
 
-    def __init__(self, traffic: Traffic, seed: int) -> None:
+    def __init__(self, traffic: Traffic, seed: int | np.random.Generator) -> None:
         self.traffic = traffic
         count = len(traffic.streams)
         self._open = [i for i in range(count) if i not in traffic.closed]
-        children = np.random.SeedSequence(seed).spawn(2 * count)
-        rngs = [np.random.default_rng(child) for child in children]
+        self._anywhere = isinstance(seed, np.random.Generator)
+        if isinstance(seed, np.random.Generator):
+            rngs = [seed] * (2 * count)
+        else:
+            children = np.random.SeedSequence(seed).spawn(2 * count)
+            rngs = [np.random.default_rng(child) for child in children]
         self._thinking, self._asked = rngs[::2], rngs[1::2]
+        self._first = [0] * count  # request of its trace that comes first
         self._arrivals = {i: self._arrivals_of(i, self._thinking[i]) for i in self._open}
         self._given = [0] * count
         self._pending: dict[int, IntArray] = {i: np.empty(0, np.int64) for i in self._open}
@@ -246,12 +252,14 @@ class Source:
         """What gives the next arrivals of a stream [cycles]; at the end of time: no more."""
         rate, recorded = self.traffic.rates[i], self.traffic.recorded[i]
         if recorded is not None:
-            rest = chain(
-                np.array_split(recorded, range(_PIECE, len(recorded), _PIECE)),
-                repeat(np.full(_PIECE, _NEVER)),
-            )
+            period = int(recorded[-1]) + max(1, round(1 / rate))
+            start = int(rng.integers(period)) if self._anywhere else 0
+            self._first[i] = int(np.searchsorted(recorded, start))
+            rest = _from(recorded, self._first[i], start, period if self._anywhere else _NEVER)
             return lambda count: next(rest)
         process = make_process(self.traffic.streams[i], rng, rate * self.traffic.clock_hz / 1e3)
+        if self._anywhere:
+            process.start_anywhere()
         return lambda count: np.minimum(process.take(count) / rate, _NEVER).astype(np.int64)
 
     def next(self, count: int) -> tuple[WorkloadArrays, IntArray]:
@@ -322,7 +330,7 @@ class Source:
         """Write the next requests of a stream, which arrive then, to some places of row 0."""
         arrays = self.traffic.arrays[i]
         uniforms = self._asked[i].random((len(places), NUM_UNIFORMS))
-        first = self._given[i] if len(arrays.trace_asked) else NOT_ASKED
+        first = self._first[i] + self._given[i] if len(arrays.trace_asked) else NOT_ASKED
         write_tasks(arrays, uniforms, arrival, first, places, out)
         self._given[i] += len(places)
 
@@ -339,6 +347,22 @@ class Source:
                 return
             cycles = self._arrivals[behind](max(64, count // len(ends)))
             pending[behind] = np.concatenate([pending[behind], cycles])
+
+
+def _from(recorded: IntArray, first: int, start: int, period: int) -> Iterator[IntArray]:
+    """Arrivals of a trace since ``start``, piece by piece; after its last its first come again.
+
+    Args:
+        recorded: int64 (n,), increasing [cycles].
+        first: The first of them from ``start`` on.
+        start: Where to begin [cycles].
+        period: When the first one comes again [cycles].
+    """
+    for begin in range(first, len(recorded), _PIECE):
+        yield recorded[begin : begin + _PIECE] - start
+    for begin in range(0, first, _PIECE):
+        yield recorded[begin : min(begin + _PIECE, first)] + (period - start)
+    yield from repeat(np.full(_PIECE, _NEVER))
 
 
 @in_place
@@ -361,5 +385,7 @@ def write_tasks(
         out: Row 0 is written.
     """
     for i in range(places.shape[0]):
-        request = NOT_ASKED if first == NOT_ASKED else first + i
+        request = first
+        if first != NOT_ASKED:  # behind the end of a trace that goes round
+            request = (first + i) % arrays.trace_asked.shape[0]
         write_task(arrays, uniforms[i], arrival[i], request, 0, places[i], out)

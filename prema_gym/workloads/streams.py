@@ -27,7 +27,7 @@ from prema_gym.checks import (
 from prema_gym.errors import ConfigError, located
 from prema_gym.workloads.processes import DISTRIBUTIONS, PROCESSES
 from prema_gym.workloads.scenario_rules import NETWORK, check_stretch
-from prema_gym.workloads.traces.log import TRACE, TraceLog
+from prema_gym.workloads.traces.log import TRACE
 
 _MOST = 1e9
 _SHARES = optional(list_of(whole(1, 10_000), distinct=False))
@@ -114,7 +114,7 @@ class Stream:
     period_ms: float = declared(
         86_400_000.0, positive(1e12), unit="ms", help="length of a `diurnal` period"
     )
-    trace: TraceLog | None = declared(
+    trace: Any = declared(  # a TraceLog or None; the name of a file is taken for one
         None,
         optional(TRACE),
         help='file of a recorded trace, or its table, for `arrival = "trace"`',

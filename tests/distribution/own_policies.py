@@ -28,7 +28,7 @@ class Gated(First):
     def predict(self, observation: Any, action_masks: Any = None, **_: Any) -> tuple[Any, Any]:
         if "DRILL_LIMIT" in os.environ:
             limit, folder = Path(os.environ["DRILL_LIMIT"]), Path(os.environ["DRILL_SHARDS"])
-            while len(list(folder.glob("*.shard"))) >= int(limit.read_text()):
+            while len(list(folder.glob("[!.]*.shard"))) >= int(limit.read_text()):
                 time.sleep(0.01)
         return super().predict(observation, action_masks)
 

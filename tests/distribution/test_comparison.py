@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
@@ -142,6 +143,19 @@ def test_a_shard_under_another_name_is_no_shard(tmp_path: Path) -> None:
     assert len(executor.played) == 1
 
 
+def test_what_a_killed_driver_was_writing_is_removed_once_it_is_old(tmp_path: Path) -> None:
+    played(player(folder=tmp_path))
+    young, old = tmp_path / ".abc.1.shard", tmp_path / ".abd.2.shard"
+    for path in (young, old):
+        path.write_bytes(b"half of")
+    os.utime(old, (0, 0))
+    said: list[str] = []
+    played(player(folder=tmp_path, say=said.append))
+    assert young.exists()
+    assert not old.exists()
+    assert said == []
+
+
 def test_another_version_is_played_anew_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,10 +183,9 @@ def test_a_worker_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch)
 def errand_of(name: str) -> Errand:
     recipe = recipe_of(name)
     shard = shards.Shard(
-        make=recipe.make,
-        recipe=recipe.argument,
+        recipe=recipe,
         policy=name,
-        policy_digest=identity.files_digest(recipe.files),
+        policy_digest=recipe.digest(),
         catalog=CATALOG,
         batch=BATCHES[0],
         play=SETTINGS,

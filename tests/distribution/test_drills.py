@@ -46,7 +46,8 @@ def printed(*arguments: str) -> bytes:
 
 
 def shards_in(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.shard"))
+    """The shards that are whole; what is being written has a name with a point in front."""
+    return sorted(path for path in folder.glob("*.shard") if not path.name.startswith("."))
 
 
 def begun(folder: Path, shards: int, *arguments: str) -> subprocess.Popen[bytes]:

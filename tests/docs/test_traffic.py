@@ -25,6 +25,7 @@ def _block(language: str) -> str:
 
 
 COMMANDS = [line for line in _block("").splitlines() if line.startswith("prema-gym ")]
+README = (ROOT / "README.md").read_text()
 
 
 @pytest.fixture
@@ -43,6 +44,7 @@ def engineer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.heavy
 def test_the_four_commands_answer(engineer: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(COMMANDS) == 4
+    assert _block("") in README, "the README has them, too"
     said = []
     for command in COMMANDS:
         with pytest.raises(SystemExit) as stop:

@@ -44,6 +44,7 @@ def result(load: float, miss: float, *, keeps_up: bool = True, **groups: Any) ->
         keeps_up=keeps_up,
         could_per_s=math.inf,
         decisions=1.0,
+        loops={},
     )
 
 
@@ -128,7 +129,8 @@ def test_a_promise_is_that_of_the_group_that_takes_most() -> None:
     streams = {"camera": row(0.001), "log": row(0.02)}
     of = result(0.5, 0.01, stream=streams, network={"vgg-16": row(0.5)})
     name, taken = Slo(percent=99.0).worst(of)
-    assert (name, taken.value) == ("log", pytest.approx(2.0))
+    assert name == "log"
+    assert taken.value == pytest.approx(2.0)
     one = result(0.5, 0.01, stream={"all": row(0.01)}, network={"a": row(0.01), "b": row(0.03)})
     assert Slo(percent=99.0).worst(one)[0] == "b", "with one stream, of every network"
 

@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from prema_gym.compiled.bit_generator import address_of
 from prema_gym.compiled.jit import COMPILED
-from prema_gym.errors import ConfigError
-from prema_gym.workloads import scenarios
 from prema_gym.workloads.arrivals import BURST, PERIODIC, POISSON, TRACE, UNIFORM
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.fields import TASK_FIELDS
@@ -314,9 +312,3 @@ def test_poisson_gaps_have_the_mean_and_spread_of_their_distribution() -> None:
     gaps = np.diff(make(arrays(POISSON, window), numbers).arrival_cycles[0])
     assert gaps.mean() == pytest.approx(1e6, rel=3 / math.sqrt(20_000))
     assert gaps.std() == pytest.approx(1e6, rel=4 / math.sqrt(20_000) * 1.5)
-
-
-def test_streams_are_never_left_out_in_silence() -> None:
-    catalog = compile_scenario(scenarios.get("edge-camera"))
-    with pytest.raises(ConfigError, match=r"'edge-camera' has \[\[streams\]\].* as long runs"):
-        sample_batch(catalog, [0])

@@ -329,6 +329,13 @@ def test_windows_have_the_requests_that_their_rate_says(write: Write) -> None:
     [
         ("HashFunction,1\nf,3\ng,-1\n", "line 3: '-1' is not a whole number"),
         ("HashFunction,1\nf,0\n", "has no requests"),
+        ("HashFunction,1\n", "has no requests"),
+        ("HashFunction,1,1\nf,1,2\n", "two columns of the same minute"),
+        (
+            f"HashFunction,1,{9**30}\nf,1,2\n",
+            "the minute '42391158.*' is not a whole number from 0",
+        ),
+        ("0.0,1e300,1,Gamma,1,1\n", r"line 1: counts 6\d* requests, at most"),
         ("HashFunction,1\nf,49999999\ng,2\n", "line 2: counts 50000001 requests"),
         ("0,1,1,Gamma,1,1\n0,1,1,Gamma,1,1\n", "line 2: begins no later"),
         ("0,1,1,Gamma,1,1\n600,x,1,Gamma,1,1\n", "line 2: 'x' is not a rate"),

@@ -27,22 +27,33 @@ from prema_gym.workloads.catalog import Catalog, compile_scenario
 from prema_gym.workloads.generate import sample_batch
 from prema_gym.workloads.scenario import Scenario
 from prema_gym.workloads.scenario_rules import NO_TRACE
+from prema_gym.workloads.streams import Stream
 from prema_gym.workloads.workload import WorkloadBatch
 
 
 def stretched(scenario: Scenario, factor: float) -> Scenario:
-    """The same with ``factor`` times the time between arrivals, also where a trace sets it."""
-    speed = scenario.trace_speed
-    return replace(
-        scenario,
-        window_ms=scenario.window_ms * factor,
-        trace_speed=None if speed is None else speed / factor,
-    )
+    """The same with ``factor`` times the time between arrivals; 0: all at once."""
+    if factor == 0.0 and not scenario.streams:
+        return _at_once(scenario)
+    slower = _slower(scenario, factor)
+    if scenario.load is not None or scenario.rate_per_s is not None:
+        return replace(scenario, **slower)  # streams' own are proportions
+    if not scenario.streams:
+        return replace(scenario, window_ms=scenario.window_ms * factor, **slower)
+    streams = tuple(replace(stream, **_slower(stream, factor)) for stream in scenario.streams)
+    return replace(scenario, streams=streams)
+
+
+def _slower(paced: Scenario | Stream, factor: float) -> dict[str, Any]:
+    """What of a scenario or stream says how often tasks arrive, for ``factor`` times the gaps."""
+    given = {name: getattr(paced, name) for name in ("load", "rate_per_s", "trace_speed")}
+    return {name: value / factor for name, value in given.items() if value is not None}
 
 
 def _at_once(scenario: Scenario) -> Scenario:
     """The same with all tasks there from the start, also where a trace says when they arrive."""
     changes: dict[str, Any] = {"window_ms": 0.0, "arrival": "uniform", **NO_TRACE}
+    changes |= {"load": None, "rate_per_s": None}
     return replace(scenario, **changes)
 
 
@@ -52,7 +63,7 @@ class Leg:
 
     Attributes:
         tasks: Factor on the scenario's number of tasks.
-        window: Factor on its arrival window; 0: all tasks at once.
+        window: Factor on the time between its arrivals; 0: all tasks at once.
         share: Share of the workloads of a round.
         weight: Weight of its gains in a candidate's fitness.
         estimate: What is shown as isolated times, to candidates and reference alike.
@@ -70,7 +81,7 @@ class Leg:
         Raises:
             ConfigError: It cannot be played: its trace is too short for more tasks, say.
         """
-        arriving = stretched(scenario, self.window) if self.window else _at_once(scenario)
+        arriving = stretched(scenario, self.window)
         variant = replace(
             arriving,
             name=f"{scenario.name}×{self.tasks:g}×{self.window:g}",
@@ -96,8 +107,11 @@ COURSE: tuple[Leg, ...] = (
     Leg(tasks=2.0, share=0.15, weight=0.2),  # fewer workloads: each has twice the tasks
     Leg(tasks=0.5, share=0.25, weight=0.2),
 )
-
-
+# A stream is a queue with pauses as it is: beside it a calmer one, since policies know no load.
+STREAM_COURSE: tuple[Leg, ...] = (
+    Leg(share=0.6, weight=0.6),
+    Leg(window=1.5, share=0.4, weight=0.4),
+)
 BOTH: tuple[Leg, ...] = (
     # Users have either estimate. What a network gains with Algorithm 1's is harder to come by.
     Leg(share=0.35, weight=0.35),
@@ -110,6 +124,23 @@ BOTH: tuple[Leg, ...] = (
 
 COURSES: dict[str, tuple[Leg, ...]] = {"algorithm1": COURSE, "both": BOTH}
 """By the name that settings call them."""
+
+
+def course_of(scenario: Scenario, name: str = "algorithm1") -> tuple[Leg, ...]:
+    """On which variants of a scenario a scheduler is trained.
+
+    Args:
+        scenario: What to be good at.
+        name: One of :data:`COURSES`, which says whose estimates are shown.
+    """
+    if not scenario.streams:
+        return COURSES[name]
+    shown = dict.fromkeys(leg.estimate for leg in COURSES[name])
+    return tuple(
+        replace(leg, share=leg.share / len(shown), weight=leg.weight / len(shown), estimate=one)
+        for leg in STREAM_COURSE
+        for one in shown
+    )
 
 
 class Track:
@@ -134,13 +165,21 @@ class Track:
 
     def draw(self, seeds: NDArray[np.int64], reference: Decider) -> int:
         """Draw this round's workloads and play the reference on them; return its decisions."""
+        self.load(seeds)
+        self.reference, decisions = self.play_by(reference)
+        return decisions
+
+    def load(self, seeds: NDArray[np.int64]) -> None:
+        """Draw this round's workloads."""
         self._batch = sample_batch(self.catalog, seeds.tolist())
 
-        def play(simulator: Simulator, batch: WorkloadBatch) -> None:
-            play_on(simulator, reference, batch)
+    def play_by(self, policy: Decider) -> tuple[Gains, int]:
+        """Play this round's workloads under any policy: the five metrics, and decisions taken."""
 
-        self.reference, decisions = self._play(play)
-        return decisions
+        def play(simulator: Simulator, batch: WorkloadBatch) -> None:
+            play_on(simulator, policy, batch)
+
+        return self._play(play)
 
     def play(self, weights: AnyWeights) -> tuple[Gains, int]:
         """Play this round's workloads with a network: the five metrics, and decisions taken."""

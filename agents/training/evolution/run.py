@@ -10,7 +10,7 @@ from torch.utils.tensorboard import SummaryWriter
 from prema_gym.agents.policies.files import policy_of
 from prema_gym.agents.policies.weights_file import AnyWeights, save_weights
 from prema_gym.agents.scorer.balancer_shape import BalancerShape
-from prema_gym.agents.training.evolution.course import COURSES
+from prema_gym.agents.training.evolution.course import course_of
 from prema_gym.agents.training.evolution.search import EvolutionStrategy, Generation, first_guess
 from prema_gym.agents.training.progress import Reporter
 from prema_gym.agents.training.provenance import describe_policy
@@ -35,8 +35,9 @@ def evolve(run: TrainingRun) -> None:
             seed=settings.seed,
             objective=settings.objective,
             initial=initial,
-            legs=COURSES[config.course],
+            legs=course_of(scenario, config.course),
             threads=settings.threads,
+            executor=run.executor,
         )
         if run.resumes:
             search.restore(folder.load_state(), folder.state)
@@ -69,7 +70,8 @@ class _Loop:
 
     def _validate_with(self, workloads: int, first: int = 0) -> Validator:
         """Every leg of the course, each with the scenario's own quantum."""
-        scenario, legs = self._search.scenario, COURSES[self._settings.evolution.course]
+        scenario = self._search.scenario
+        legs = course_of(scenario, self._settings.evolution.course)
         return Validator(
             [leg.scenario(scenario, scenario.quantum_ms) for leg in legs],
             weights=[leg.weight for leg in legs],

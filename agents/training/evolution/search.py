@@ -20,16 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym import baselines
-from prema_gym.agents import seeds
 from prema_gym.agents.policies.old_names import unpickle
 from prema_gym.agents.policies.weights_file import AnyWeights
 from prema_gym.agents.scorer.balancer_shape import BalancerShape
 from prema_gym.agents.scorer.shape import ScorerShape
 from prema_gym.agents.training.evolution.config import EvolutionConfig
-from prema_gym.agents.training.evolution.course import COURSE, Leg, tracks
+from prema_gym.agents.training.evolution.course import Leg, course_of, tracks
+from prema_gym.agents.training.evolution.errands import Round, judged, seeds_of_legs
 from prema_gym.agents.training.objective import FIVE, gains, weights_of
 from prema_gym.baselines import PREMA
 from prema_gym.checks import damaged
+from prema_gym.distribution.executors import Executor
 from prema_gym.errors import ConfigError
 from prema_gym.workloads.scenario import Scenario
 
@@ -79,8 +80,9 @@ class EvolutionStrategy:
         seed: int,
         objective: str = "balanced",
         initial: AnyWeights | None = None,
-        legs: Sequence[Leg] = COURSE,
+        legs: Sequence[Leg] | None = None,
         threads: int = 1,
+        executor: Executor | None = None,
     ) -> None:
         """Start a search.
 
@@ -92,9 +94,13 @@ class EvolutionStrategy:
             objective: A name of :func:`prema_gym.agents.training.objective.objective_names`.
             initial: Weights to start from; default: random encoders and a score that prefers
                 tasks that are short, urgent and slowed down, as every good rule does.
-            legs: Variants of the scenario to be judged on.
+            legs: Variants of the scenario to be judged on; default: its course's.
             threads: Threads that play candidates; the result does not depend on it.
+            executor: Plays candidates in their place; nor on that.
         """
+        legs = course_of(scenario, config.course) if legs is None else legs
+        self._executor = executor
+        self._round = Round(scenario, tuple(legs), workloads, config.quantum_ms, seed)
         self.scenario, self.config, self.seed, self.threads = scenario, config, seed, threads
         self.shape = config.shape
         self._weights_of_metrics = weights_of(objective)
@@ -133,9 +139,7 @@ class EvolutionStrategy:
         refining = 0 < config.refine_at <= self.decisions
         self._floor = config.refine_floor if refining else config.floor
         candidates = self._search.ask()
-        self._draw()
-        with ThreadPoolExecutor(self.threads) as pool:
-            results = list(pool.map(self._judge, candidates))
+        results = self._judged(candidates)
         scores = [self.fitness(gained) for gained, _ in results]
         self.decisions += sum(decisions for _, decisions in results)
         self._search.tell(candidates, [-score for score in scores])
@@ -158,12 +162,32 @@ class EvolutionStrategy:
         worth = np.minimum(gained, config.ceiling) - config.floor_weight * below
         return float(self._weights_of_legs @ worth @ self._weights_of_metrics)
 
+    def _judged(
+        self, candidates: Sequence[NDArray[np.float64]]
+    ) -> list[tuple[NDArray[np.float64], int]]:
+        """Gains of every candidate, float64 (legs, 5), and the decisions it took."""
+        if self._executor is None:
+            self._draw()
+            with ThreadPoolExecutor(self.threads) as pool:
+                return list(pool.map(self._judge, candidates))
+        reference, *others = judged(
+            self._executor, self._round, self.generation, self.shape, candidates
+        )
+        self.decisions += sum(decisions for _, decisions in reference)
+        return [
+            (
+                np.stack(
+                    [gains(own, base) for (own, _), (base, _) in zip(one, reference, strict=True)]
+                ),
+                sum(decisions for _, decisions in one),
+            )
+            for one in others
+        ]
+
     def _draw(self) -> None:
         """Give every leg fresh workloads."""
-        total = sum(track.workloads for track in self._tracks)
-        drawn = seeds.training_workloads(self.seed, self.generation, total)
-        for track in self._tracks:
-            mine, drawn = drawn[: track.workloads], drawn[track.workloads :]
+        drawn = seeds_of_legs(self._tracks, self.seed, self.generation)
+        for track, mine in zip(self._tracks, drawn, strict=True):
             self.decisions += track.draw(mine, self._reference)
 
     def _judge(self, candidate: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:

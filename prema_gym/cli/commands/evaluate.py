@@ -174,13 +174,13 @@ def evaluate(
     _warn_of_minutes(drawn_from)
     kinds = read_kinds(by, ("network", "priority"))
     given = read_workloads(workload, drawn_from)
-    with progress() as progress_bar:
+    first = None if given is not None else seed
+    with progress() as progress_bar, who.player(first) as player:
         result = run(
             drawn_from, chosen, workloads=workloads, seed=seed, workload=given,
             relative_to=relative_to, estimate=shown, slots=slots, options=options,
             per_workload=per_workload, per_task=per_task, max_decisions=max_decisions,
-            bounds=bounds, threads=who.workers, progress=progress_bar,
-            player=who.player(None if given is not None else seed),
+            bounds=bounds, threads=who.workers, progress=progress_bar, player=player,
         )  # fmt: skip
     _show(result, format, kinds, output, per_task)
 

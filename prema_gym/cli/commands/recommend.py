@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from prema_gym.cli.commands.evaluate import Threads
 from prema_gym.cli.commands.sweep import SWEPT
+from prema_gym.cli.distributing import BackendOption, Workers, WorkersOption, one_of
 from prema_gym.cli.naming import make_policies
 from prema_gym.cli.options import (
     FormatOption,
@@ -47,7 +49,9 @@ def recommend(
     output: Annotated[
         Path | None, typer.Option(help="Folder in which a sweep that stopped goes on.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Default: one a core.")] = None,
+    threads: Threads = None,
+    workers: WorkersOption = None,
+    backend: BackendOption = "threads",
 ) -> None:
     """Sweep over loads, and say in three lines which policy to take, why, and what it costs."""
     from prema_gym.simulator import SchedulerOptions
@@ -67,7 +71,8 @@ def recommend(
     )
     promised = read_slo(slo)
     loads = read_loads(load)
-    found = run_sweep(drawn_from, names, loads, promised, [{}], settings, output, threads)
+    who = Workers(workers=one_of(workers, threads), backend=backend)
+    found = run_sweep(drawn_from, names, loads, promised, [{}], settings, output, who)
     lines = views.advice(found, relative_to)
     print_result(
         format,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from prema_gym.cli.distributing import BackendOption, ResumeOption, Workers, WorkersOption
 from prema_gym.cli.options import FormatOption, OnHardwareOption, ScenarioOption, read_scenario
 from prema_gym.cli.printing import Format, console, print_result, progress
 
@@ -24,14 +25,19 @@ def reproduce(
     workloads: Workloads = 200,
     seed: Seed = 0,
     format: FormatOption = Format.table,
+    workers: WorkersOption = None,
+    backend: BackendOption = "threads",
+    resume: ResumeOption = None,
 ) -> None:
     """Print each claim of the paper beside what we measure, and the command for it alone."""
     from prema_gym import baselines
+    from prema_gym.distribution.recipes import Recipe
     from prema_gym.evaluation.claims import reproduce as run
     from prema_gym.views import records, tables
 
     drawn_from = read_scenario(scenario, hardware=hardware)
-    with progress() as progress_bar:
+    who = Workers(workers=workers, backend=backend, resume=resume)
+    with progress() as bar, who.player(seed, lambda name: Recipe(baselines.make, name)) as player:
         result = run(
             baselines.make,
             scenario=drawn_from,
@@ -40,7 +46,9 @@ def reproduce(
             only=None if only is None else only.split(","),
             workloads=workloads,
             seed=seed,
-            progress=progress_bar,
+            threads=workers,
+            progress=bar,
+            player=player,
         )
     print_result(
         format,

@@ -11,8 +11,8 @@ import typer
 from prema_gym.cli.distributing import only
 from prema_gym.errors import ConfigError
 
-SHARDED = ("evaluate", "tradeoff", "reproduce")
-"""Commands whose work is cut in shards."""
+SHARDED = ("evaluate", "tradeoff")
+"""Commands that are one comparison, whose shards are known before any is played."""
 
 PartArgument = Annotated[
     str, typer.Argument(metavar="K/N", help="Which of N parts, from 1/N to N/N.")

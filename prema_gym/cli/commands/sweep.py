@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prema_gym.cli.commands.evaluate import Estimate
+from prema_gym.cli.commands.evaluate import Estimate, Threads
+from prema_gym.cli.distributing import BackendOption, Workers, WorkersOption, one_of
 from prema_gym.cli.naming import make_policies
 from prema_gym.cli.options import (
     FormatOption,
@@ -63,11 +64,14 @@ def sweep(
     picture: Annotated[
         Path | None, typer.Option(help="Draw the p99 over the load into this file (extra: plot).")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Default: one a core.")] = None,
+    threads: Threads = None,
+    workers: WorkersOption = None,
+    backend: BackendOption = "threads",
 ) -> None:
     """Play long runs at many loads; print where each policy breaks its promise."""
     from prema_gym.simulator import SchedulerOptions
 
+    who = Workers(workers=one_of(workers, threads), backend=backend)
     names = make_policies(policies, policies.split(",")[0])
     options = SchedulerOptions()
     settings = stream_settings(runs, seed, estimate=estimate, slots=slots, options=options)
@@ -79,7 +83,7 @@ def sweep(
         replay=(start, limit, None),
     )
     loads, promised, values = read_loads(load), read_slo(slo), read_over(over or [])
-    found = run_sweep(drawn_from, names, loads, promised, values, settings, output, threads)
+    found = run_sweep(drawn_from, names, loads, promised, values, settings, output, who)
     _show(found, format, output, picture)
 
 

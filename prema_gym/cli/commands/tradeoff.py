@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from prema_gym.cli.commands.evaluate import Estimate, Policies, Seed, Threads, Workloads
+from prema_gym.cli.distributing import BackendOption, ResumeOption, Workers, WorkersOption, one_of
 from prema_gym.cli.naming import make_policies
 from prema_gym.cli.options import FormatOption, ScenarioOption, read_scenario
 from prema_gym.cli.printing import Format, print_rows, progress
@@ -32,6 +33,9 @@ def tradeoff(
     picture: Picture = None,
     format: FormatOption = Format.table,
     threads: Threads = None,
+    workers: WorkersOption = None,
+    backend: BackendOption = "threads",
+    resume: ResumeOption = None,
 ) -> None:
     """Put policies beside the exact front of ANTT and fairness, which no schedule gets beyond.
 
@@ -43,10 +47,11 @@ def tradeoff(
     from prema_gym.views import tradeoff as views
     from prema_gym.workloads import compile_scenario, sample_batch
 
+    who = Workers(workers=one_of(workers, threads), backend=backend, resume=resume)
     chosen = make_policies(policies, policies.partition(",")[0])
     drawn_from = read_scenario(scenario)
     count = DEFAULT_WORKLOADS if workloads is None else workloads
-    with progress() as bar:
+    with progress() as bar, who.player(seed) as player:
         result = evaluate(
             drawn_from,
             chosen,
@@ -54,11 +59,12 @@ def tradeoff(
             seed=seed,
             relative_to=next(iter(chosen)),
             estimate=estimate,
-            threads=threads,
+            threads=who.workers,
             progress=bar,
+            player=player,
         )
     batch = sample_batch(compile_scenario(drawn_from), range(seed, seed + count))
-    found = compare(result, batch, threads=threads)
+    found = compare(result, batch, threads=who.workers)
     rows = views.policy_rows(found)
     print_rows(rows if format is Format.table else rows + views.front_rows(found), format)
     if antt is not None:

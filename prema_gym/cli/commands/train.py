@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from prema_gym.agents.training.settings import TrainSettings
+from prema_gym.cli.distributing import BackendOption, Workers, WorkersOption
 from prema_gym.cli.fields import field_options, put, with_options
 from prema_gym.errors import ConfigError
 from prema_gym.files import read_toml
@@ -39,6 +40,8 @@ def train(
     output: Output = None,
     resume: Resume = None,
     config: Config = None,
+    workers: WorkersOption = None,
+    backend: BackendOption = "threads",
     **given: object,
 ) -> None:
     """Train a scheduler, or go on with a run; then compare it with PREMA on unseen workloads."""
@@ -47,15 +50,20 @@ def train(
         raise ConfigError("give either --output for a new run or --resume for an old one")
     if resume is not None:
         _refuse_with_resume(resume, {**given, "config": config})
-    with _saving(folder, context.find_root().info_name or "prema-gym"):
+    who = Workers(workers=workers, backend=backend)
+    with (
+        who.candidates() as executor,
+        _saving(folder, context.find_root().info_name or "prema-gym"),
+    ):
         from prema_gym.agents.training import run
         from prema_gym.agents.training.report import report
 
         if resume is None:
-            run.train(folder, settings_from(config, given))
+            run.train(folder, settings_from(config, given), executor=executor)
         else:
             timesteps = given["timesteps"]
-            run.resume(folder, timesteps if isinstance(timesteps, int) else None)
+            end = timesteps if isinstance(timesteps, int) else None
+            run.resume(folder, end, executor=executor)
         for line in report(folder):
             print(line)
 

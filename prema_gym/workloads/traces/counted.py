@@ -8,6 +8,7 @@ stretched to fill the window exactly, so that the count is the recorded one.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -25,6 +26,9 @@ from prema_gym.workloads.traces.values import (
 MOST_REQUESTS = 50_000_000
 """Requests of one file: 400 MB of times. A day of all functions of 2019 is twenty times as much."""
 _MINUTE_NS = 60 * NS_PER_S
+_MOST = 1e9  # requests a second, or of a shape: no more fit 64 bits of nanoseconds
+LAST_MINUTE = 2**63 // _MINUTE_NS - 1
+"""Later ones are beyond 64 bits of nanoseconds."""
 _PATTERNS = ("Gamma", "Weibull", "")
 
 
@@ -71,22 +75,30 @@ def in_windows(rows: Sequence[Sequence[str]], seed: int) -> Counted:
     rates = _numbers(columns[1], "a rate")
     shapes = _numbers(columns[4], "a shape")
     steps = np.diff(starts)
+    if starts.dtype == np.object_:
+        raise BadValueError(len(starts) - 1, "begins more than 292 years after 0")
     if (steps <= 0).any():
         index = int((steps <= 0).argmax()) + 1
         raise BadValueError(index, "begins no later than the window in front of it")
     # The last window is as long as the one before it: the file does not say.
     last = steps[-1:] if len(steps) else np.array([600 * NS_PER_S])
     lengths = np.concatenate([steps, last])
-    counts = np.rint(rates * lengths.astype(np.float64) / NS_PER_S).astype(np.int64)
-    _check_count(int(counts.sum()))
+    with np.errstate(over="ignore"):  # of rates near the largest float: inf, which is too many
+        expected = np.rint(rates * (lengths / NS_PER_S))
+    _check_count(expected.sum())  # before they are whole numbers: a rate may be beyond 64 bits
+    counts = expected.astype(np.int64)
     rng = np.random.default_rng(seed)
     found = [np.empty(0, np.int64)]
     for index, count in enumerate(counts.tolist()):
         pattern, shape = columns[3][index].strip(), float(shapes[index])
         if pattern not in _PATTERNS:
-            raise BadValueError(index, f"pattern {pattern!r} is neither Gamma nor Weibull")
+            raise BadValueError(
+                index, f"pattern {reprlib.repr(pattern)} is neither Gamma nor Weibull"
+            )
         if count and (not pattern or shape <= 0):
-            raise BadValueError(index, f"has a rate, but pattern {pattern!r} of shape {shape:g}")
+            raise BadValueError(
+                index, f"has a rate, but pattern {reprlib.repr(pattern)} of shape {shape:g}"
+            )
         if count:
             draw = rng.gamma if pattern == "Gamma" else rng.weibull
             gaps = np.cumsum(draw(shape, size=count + 1))
@@ -96,21 +108,25 @@ def in_windows(rows: Sequence[Sequence[str]], seed: int) -> Counted:
     return Counted(np.concatenate(found), np.repeat(np.arange(len(rows)), counts))
 
 
-def _check_count(total: int) -> None:
+def _check_count(total: float) -> None:
     if total > MOST_REQUESTS:
-        raise BadValueError(0, f"counts {total} requests, at most {MOST_REQUESTS}: cut the file")
+        raise BadValueError(
+            0, f"counts {total:.0f} requests, at most {MOST_REQUESTS}: cut the file"
+        )
 
 
 def _numbers(texts: Sequence[str], what: str) -> npt.NDArray[np.float64]:
-    """Finite numbers from 0; an empty text is 0."""
+    """Numbers from 0; an empty text is 0."""
     found = np.zeros(len(texts))
     for index, text in enumerate(texts):
         try:
             found[index] = float(text.strip() or "0")
         except ValueError:
             found[index] = np.nan
-        if not 0 <= found[index] < np.inf:
-            raise BadValueError(index, f"{text!r} is not {what}: a number from 0")
+        if not 0 <= found[index] <= _MOST:
+            raise BadValueError(
+                index, f"{reprlib.repr(text)} is not {what}: a number from 0 to {_MOST:.0e}"
+            )
     return found
 
 

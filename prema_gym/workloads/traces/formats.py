@@ -120,9 +120,17 @@ class TraceFormat:
         fine = ending in self.endings and self.never.isdisjoint(names)
         if self.lines == WINDOWS:  # without a header: the first line is a window
             return fine and len(names) == 6 and _is_window(*names)
-        if self.lines == COUNTS and not any(one.isdecimal() for one in names):
+        if self.lines == COUNTS and not any(map(is_minute, names)):
             return False
         return fine and self.needs <= set(names)
+
+
+def is_minute(name: str) -> bool:
+    """Whether a column is a minute of the day: ``1`` to ``1440``."""
+    return name in _MINUTES
+
+
+_MINUTES = frozenset(map(str, range(1, 1441)))
 
 
 def _is_window(start: str, rate: str, cv: str, pattern: str, *of_gaps: str) -> bool:
@@ -275,7 +283,7 @@ def _known_format(ending: str, names: Sequence[str], mapped: Mapping[str, Column
         )
     if found is not None and "arrival" not in own:
         return found
-    if not {"arrival", "end"}.isdisjoint({**own, **mapped}):
+    if not {"arrival", "end"}.isdisjoint([*own, *mapped]):
         return TraceFormat(name=PLAIN, endings=_OWN_ENDINGS, columns=own, what="one's own")
     raise ValueError(_not_known(ending, names))
 
@@ -307,7 +315,8 @@ def format_rows() -> list[tuple[str, str, str, str]]:
     own = dict.fromkeys(name for name, _ in _OWN.values())
     times = ", ".join(f"`_{unit}`" for unit in (*UNITS, DATE))
     columns = ", ".join(f"`{name}_ms`" if FIELDS[name].is_time else f"`{name}`" for name in own)
-    rows = [(PLAIN, _OWN_ENDINGS, f"{columns}; times also in {times}", "one's own")]
+    rows: list[tuple[str, Sequence[str], str, str]] = []
+    rows.append((PLAIN, _OWN_ENDINGS, f"{columns}; times also in {times}", "one's own"))
     for one in FORMATS:
         names = [_with_unit(column) for column in one.columns.values()]
         names += ["`1` … `1440`: calls in that minute"] if one.lines == COUNTS else []

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from prema_gym.errors import ConfigError
 from prema_gym.files import as_given
 from prema_gym.workloads.fields import IntArray
-from prema_gym.workloads.traces.counted import counts_of, in_minutes, in_windows
+from prema_gym.workloads.traces.counted import LAST_MINUTE, counts_of, in_minutes, in_windows
 from prema_gym.workloads.traces.files import BadLineError, Block, blocks
 from prema_gym.workloads.traces.formats import (
     COUNTS,
@@ -30,6 +31,7 @@ from prema_gym.workloads.traces.formats import (
     Column,
     TraceFormat,
     find_format,
+    is_minute,
 )
 from prema_gym.workloads.traces.log import TraceLog
 from prema_gym.workloads.traces.values import (
@@ -165,7 +167,7 @@ def _sorted(log: TraceLog, known: TraceFormat, found: _Found) -> Requests:
         )
     read = {column.name for column in known.columns.values()}
     if known.lines == COUNTS:
-        read |= set(filter(str.isdecimal, found.columns))
+        read |= set(filter(is_minute, found.columns))
     return Requests(
         times=np.asarray(arrival - arrival[0], dtype=np.int64),
         asked={name: values[order] for name, values in found.asked.items()},
@@ -254,20 +256,37 @@ def _values(name: str, column: Column, block: Block, codes: dict[str, int]) -> N
 
 def _from_counts(log: TraceLog, known: TraceFormat, given: Iterable[Block]) -> _Found:
     """A function a line, and how often it is called in each minute."""
-    counts, functions, lines = [], [], []
+    counts: list[npt.NDArray[np.int32]] = []
+    functions: list[str] = []
+    lines: list[int] = []
     names: list[str] = []
     for block in given:
         names = names or block.shapes[0][1]
-        minutes = [name for name in names if name.isdecimal()]
+        minutes = [name for name in names if is_minute(name)]
+        if not block.lines:
+            continue
         with _at_lines(block.lines):
             counts.append(counts_of([block.texts(name, True) for name in minutes]))
         functions += block.texts("HashFunction", False)
         lines += block.lines
-    number = np.array([name for name in names if name.isdecimal()], dtype=np.int64)
+    if not lines:
+        raise ConfigError(f"{as_given(log.file)!r} has no requests")
+    numbers = _minutes(log, minutes)
     with _at_lines(lines):
-        found = in_minutes(number, np.concatenate(counts), log.seed)
+        found = in_minutes(numbers, np.concatenate(counts), log.seed)
     asked = {"network": found.places} if "network" in known.columns else {}
     return _Found(found.times, asked, np.array(lines)[found.places], functions, names)
+
+
+def _minutes(log: TraceLog, names: list[str]) -> IntArray:
+    """The numbers of minutes, each there once."""
+    try:
+        numbers = whole_numbers(names, 0, LAST_MINUTE)
+    except BadValueError as error:
+        raise ConfigError(f"{as_given(log.file)!r}: the minute {error}") from error
+    if len(np.unique(numbers)) < len(numbers):
+        raise ConfigError(f"{as_given(log.file)!r} has two columns of the same minute")
+    return numbers
 
 
 def _from_windows(log: TraceLog, known: TraceFormat, given: Iterable[Block]) -> _Found:

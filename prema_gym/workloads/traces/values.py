@@ -234,5 +234,6 @@ def _characters(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArra
     """
     plain = np.array([len(text) <= _WIDEST and text.isascii() for text in texts], dtype=np.bool_)
     kept = texts if plain.all() else [t if p else "" for t, p in zip(texts, plain, strict=True)]
-    raw = np.array(kept, dtype=f"S{max(map(len, kept), default=0) or 1}")
-    return raw.view(np.uint8).reshape(len(texts), -1), plain
+    width = max(map(len, kept), default=0) or 1
+    raw = np.array(kept, dtype=f"S{width}")
+    return raw.view(np.uint8).reshape(len(texts), width), plain

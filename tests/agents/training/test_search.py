@@ -11,10 +11,10 @@ pytest.importorskip("cma")
 
 from prema_gym.agents import seeds
 from prema_gym.agents.training.evolution.config import EvolutionConfig
-from prema_gym.agents.training.evolution.course import COURSE, Leg, stretched
+from prema_gym.agents.training.evolution.course import COURSE, Leg, course_of, stretched
 from prema_gym.agents.training.evolution.search import EvolutionStrategy
 from prema_gym.errors import ConfigError
-from prema_gym.workloads import compile_scenario
+from prema_gym.workloads import compile_scenario, scenarios
 from tests.agents.conftest import TINY
 
 CONFIG = EvolutionConfig(hidden=2, readers=2, population=4, quantum_ms=4.0, floor=0.02)
@@ -167,3 +167,19 @@ def test_a_trace_too_short_for_a_leg_is_explained(tmp_path: Path) -> None:
 def test_settings_are_checked(change: dict[str, float], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         EvolutionConfig(**change)  # type: ignore[arg-type]
+
+
+def test_a_stream_has_a_course_of_its_own_and_is_stretched_by_what_sets_its_pace() -> None:
+    cameras = scenarios.get("edge-camera")
+    slower = stretched(cameras, 2.0)
+    assert [s.rate_per_s for s in slower.streams] == [30.0, 60.0, 15.0]
+    assert stretched(scenarios.get("bursty-90"), 1.5).load == pytest.approx(0.6)
+    assert stretched(scenarios.get("poisson-70"), 2.0).load == pytest.approx(0.35)
+    assert stretched(scenarios.get("poisson-70"), 0.0).window_ms == 0.0
+    for name, estimates in (("algorithm1", {"algorithm1"}), ("both", {"algorithm1", "calibrated"})):
+        legs = course_of(cameras, name)
+        assert sum(leg.share for leg in legs) == pytest.approx(1)
+        assert sum(leg.weight for leg in legs) == pytest.approx(1)
+        assert {leg.estimate for leg in legs} == estimates
+        assert all(leg.scenario(cameras, 0.25).num_tasks == 128 for leg in legs)
+    assert course_of(scenarios.get("paper")) is COURSE
