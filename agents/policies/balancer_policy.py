@@ -80,6 +80,7 @@ class BalancerPolicy(TrainedPolicy):
         )
         self.weights = weights
         self.preference = Preference() if preference is None else preference
+        self._logs = self.preference.logs  # made once: it takes longer than the network
         self.parameters = asdict(self.preference)
 
     def predict(
@@ -109,7 +110,7 @@ class BalancerPolicy(TrainedPolicy):
         """
         tables = batch_of(observation)
         envs, slots = tables.shape[:2]
-        thinking = Thinking(self.weights, envs, slots, self.preference.logs)
+        thinking = Thinking(self.weights, envs, slots, self._logs)
         if state is not None:
             thinking.recall(state)
             if episode_start is not None:
