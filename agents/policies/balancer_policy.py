@@ -40,7 +40,8 @@ class Preference:
     @property
     def logs(self) -> NDArray[np.float32]:
         """As the network is shown it, float32 (1, 2)."""
-        return np.log(np.array([[self.fairness, self.tail]])).astype(np.float32)
+        logs = np.log(np.array([[self.fairness, self.tail]]))
+        return np.asarray(logs, dtype=np.float32)
 
 
 class BalancerPolicy(TrainedPolicy):
