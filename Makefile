@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # the tree as it is installed.
 INSTALLED := build/as-installed
 AS_INSTALLED = rm -rf $(INSTALLED) && mkdir -p $(INSTALLED) \
-	&& cp -Rp prema_gym benchmarks docs examples tests train.py pyproject.toml $(INSTALLED) \
+	&& cp -Rp prema_gym prema_gym_command.py benchmarks docs examples tests train.py pyproject.toml $(INSTALLED) \
 	&& cp -Rp agents baselines $(INSTALLED)/prema_gym
 
 .PHONY: run install test test-all test-ray test-browser check site format scalesim bench clean

@@ -1,7 +1,8 @@
 """Which folder is installed under which name? All else is in pyproject.toml.
 
 ``agents/`` and ``baselines/`` lie at the top, where one looks for them, and are installed inside
-``prema_gym``: their short names belong to other packages too (``openai-agents``, say).
+``prema_gym``: their short names belong to other packages too (``openai-agents``, say). The command
+starts in a module beside ``prema_gym``, which sees an interrupt while that is imported.
 """
 
 import shutil
@@ -31,6 +32,7 @@ setup(
             for name in find_packages(include=[top, f"{top}.*"])
         ),
     ],
+    py_modules=["prema_gym_command"],
     package_dir={f"prema_gym.{top}": top for top in INSIDE},
     cmdclass={"build_py": FreshBuild},
 )

@@ -6,15 +6,13 @@ It is `prema-gym train`, from a checkout. Everything is in the run's folder afte
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
-try:
+from prema_gym_command import interruptible
+
+with interruptible():
     from prema_gym.cli import run
     from prema_gym.cli.commands import single
-except KeyboardInterrupt:  # the imports take a moment
-    print("stopped", file=sys.stderr)
-    sys.exit(130)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -49,7 +49,7 @@ def measure(path: Path) -> tuple[float, float, int]:
     from prema_gym.workloads.traces.replay import real_time, replay_of, replayed_cycles
 
     start = time.process_time()
-    scenario = Scenario(networks=NETWORKS, arrival="trace", trace=str(path), trace_speed=1.0)  # type: ignore[arg-type]
+    scenario = Scenario(networks=NETWORKS, arrival="trace", trace=str(path), trace_speed=1.0)
     found = replay_of(scenario)
     assert scenario.trace is not None
     replayed_cycles(found.times, real_time(scenario, 1.0), scenario.trace)

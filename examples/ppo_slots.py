@@ -77,8 +77,8 @@ class Rollout:
 
 def look(table: np.ndarray, mask: np.ndarray) -> tuple[Tensor, Tensor]:
     """Features and mask as tensors; rows without a task are zeros."""
-    present = torch.as_tensor(mask)
-    return features(torch.as_tensor(table), torch) * present.unsqueeze(-1), present
+    present = torch.from_numpy(mask)
+    return features(torch.from_numpy(table), torch) * present.unsqueeze(-1), present
 
 
 def learn(agent: Agent, optimiser: torch.optim.Optimizer, past: Rollout, gains: Tensor) -> float:
@@ -116,6 +116,7 @@ def main() -> None:
         "prema_gym:PremaNPU-v0", num_envs=options.num_envs, slots=SLOTS, reward=REWARD,
         scenario=replace(scenarios.get("paper"), quantum_ms=QUANTUM_MS),
         autoreset_mode="SameStep",
+        copy=False,  # the engine's own memory: what is kept is copied into ``past``  # glue
     )  # fmt: skip
     agent = Agent()
     updates = max(1, options.timesteps // (STEPS * options.num_envs))

@@ -130,6 +130,7 @@ def second_play_loops(sources: Sources) -> list[str]:
 
 PLAYS = {
     "prema_gym/evaluation/playing.py": "the one",
+    "prema_gym/envs/datasets.py": "a data set holds what an environment returned: rewards, infos",
 }
 
 

@@ -61,7 +61,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ignore = shutil.ignore_patterns("__pycache__")
     for name in (*FOLDERS, "tests", "docs", "benchmarks", "examples"):
         shutil.copytree(ROOT / name, tree / name, ignore=ignore)
-    for name in ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "train.py"):
+    for name in (
+        "setup.py",
+        "pyproject.toml",
+        "MANIFEST.in",
+        "README.md",
+        "LICENSE",
+        "train.py",
+        "prema_gym_command.py",
+    ):
         shutil.copy(ROOT / name, tree / name)
     # What an old build and `make check` leave behind.
     for left in ("build/lib/prema_gym/moved.py", "build/as-installed/prema_gym/copied.py"):

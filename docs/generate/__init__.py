@@ -20,6 +20,7 @@ from pathlib import Path
 
 from docs.generate import (
     algorithm_list,
+    client_list,
     command_list,
     environment_lists,
     figure_list,
@@ -48,6 +49,7 @@ PARTS: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     PAGES / "scenarios.md": task_keys.PARTS,
     PAGES / "traffic.md": trace_list.PARTS,
     PAGES / "commands.md": command_list.PARTS,
+    PAGES / "rl-libraries.md": client_list.PARTS,
     PAGES / "distribution.md": {},  # measured too
     PAGES / "fidelity.md": {},  # its part is measured, by a command of its own
     ENVIRONMENT: environment_lists.DOCSTRING_PARTS,

@@ -12,6 +12,7 @@ import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from prema_gym.envs import PremaNPUVectorEnv
+from prema_gym.envs.wrappers import log_scale, with_mask
 from prema_gym.errors import ConfigError
 from prema_gym.workloads import TaskSpec
 from tests.envs.helpers import SETTINGS, assert_same, random_legal, single, tasks, vector
@@ -170,3 +171,11 @@ def test_episodes_of_different_lengths_may_end_in_one_step() -> None:
         assert found.shape == (2, 8)
         assert (found > 0).sum(axis=1).tolist() == [2, 5]
         envs.close()
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_wrappers_say_when_who_ended_starts_anew(mode: AutoresetMode) -> None:
+    """TorchRL asks the environment that it is given, wrapped or not."""
+    envs = vector(2, autoreset_mode=mode)
+    assert with_mask(envs).autoreset_mode is mode  # type: ignore[union-attr]
+    assert log_scale(envs).autoreset_mode is mode  # type: ignore[union-attr]

@@ -70,7 +70,7 @@ def _played(path: Path, queue_limit: int | None = None) -> tuple[StreamResult, f
         batch_sizes=(1,),
         lengths=(LengthModel(network="steps-alone", input_lengths=(1,), ratio_median=500.0),),
         arrival="trace",
-        trace=str(path),  # type: ignore[arg-type]
+        trace=str(path),
         load=LOAD,
         requests=REQUESTS,
         quantum_ms=1000.0,

@@ -70,7 +70,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
             found(index, results[-1])
         return results
 
-    monkeypatch.setattr(module, "play_points", play)
+    monkeypatch.setitem(module.sweep.__kwdefaults__, "player", play)
     return asked
 
 
@@ -151,8 +151,8 @@ def test_who_does_not_keep_up_keeps_no_promise() -> None:
 def test_a_log_alone_is_played_once() -> None:
     many = StreamSettings(runs=5)
     assert settings_for(Scenario(requests=9), many).runs == 5
-    assert settings_for(Scenario(arrival="trace", trace="a.csv", requests=9), many).runs == 1  # type: ignore[arg-type]
-    traced = Stream(name="a", arrival="trace", trace="a.csv", share=1.0)  # type: ignore[arg-type]
+    assert settings_for(Scenario(arrival="trace", trace="a.csv", requests=9), many).runs == 1
+    traced = Stream(name="a", arrival="trace", trace="a.csv", share=1.0)
     drawn = Stream(name="b", share=1.0)
     assert settings_for(Scenario(streams=(traced,), load=0.5), many).runs == 1
     assert settings_for(Scenario(streams=(traced, drawn), load=0.5), many).runs == 5

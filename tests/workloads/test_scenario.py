@@ -279,7 +279,7 @@ def test_a_trace_is_found_from_the_current_folder_or_from_the_file_that_names_it
     monkeypatch.chdir(tmp_path)
     here = str(tmp_path.resolve() / "r.csv")
     for given in ("r.csv", Path("r.csv"), "there/../r.csv", here):
-        assert Scenario(arrival="trace", trace=given).trace == TraceLog(file=here)  # type: ignore[arg-type]
+        assert Scenario(arrival="trace", trace=given).trace == TraceLog(file=here)
     assert Scenario.from_dict({"arrival": "trace", "trace": "r.csv"}).trace == TraceLog(file=here)
     for given in ("../r.csv", here):
         (tmp_path / "there" / "s.toml").write_text(f'arrival = "trace"\ntrace = "{given}"\n')

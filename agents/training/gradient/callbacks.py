@@ -94,9 +94,10 @@ class Keeper(BaseCallback):
         )
         seen = self._validator(policy)
         row = seen.row()
-        for name, value in row.items():
-            self.logger.record(f"validation/{name}", value)
-        self.logger.dump(self.num_timesteps)
+        # Not through the logger's memory, which holds what the update has noted for its own line.
+        named = {f"validation/{name}": value for name, value in row.items()}
+        for writer in self.logger.output_formats:
+            writer.write(named, dict.fromkeys(named, ()), self.num_timesteps)
         best = seen.score > folder.best_score()
         if isinstance(policy, LearnedPolicy):
             about = self._about(seen)

@@ -16,6 +16,7 @@ pytest.importorskip("cma")
 
 from prema_gym import agents
 from prema_gym.agents.algorithms import ALGORITHMS
+from prema_gym.agents.policies.weights_file import load_weights
 from prema_gym.agents.training import run as training
 from prema_gym.agents.training.gradient.config import GradientConfig
 from prema_gym.agents.training.run_folder import RunFolder
@@ -126,3 +127,38 @@ def test_arguments_that_sb3_refuses_are_one_line_that_says_where(
     with pytest.raises(ConfigError, match=message) as error:
         training.train(tmp_path / "run", settings)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("algo", ["maskable-ppo", "dqn"])
+def test_weights_that_have_not_changed_are_not_looked_at_again(
+    algo: str, tiny_toml: Path, tmp_path: Path
+) -> None:
+    """With a rollout of 256 steps and a mark every 64, most marks fall between updates."""
+    run = tmp_path / algo
+    training.train(run, small(algo, tiny_toml, eval_every=64))
+    folder = RunFolder(run)
+    steps = [int(row["timesteps"]) for row in folder.rows()]
+    if algo == "maskable-ppo":
+        assert steps == [256, 512]
+    files = sorted(folder.checkpoints.iterdir())
+    seen = {
+        np.concatenate([array.ravel() for array in load_weights(file)[0]]).tobytes()
+        for file in files
+    }
+    assert len(seen) == len(files) == len(steps) >= 2
+    assert len(set(steps)) == len(steps)
+
+
+def test_a_single_checkpoint_is_kept_without_a_choice(
+    tiny_toml: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for algo in ("maskable-ppo", "es"):
+        run = tmp_path / algo
+        training.train(run, small(algo, tiny_toml, timesteps=256, eval_every=1_000_000))
+        (file,) = RunFolder(run).checkpoints.iterdir()
+        best, kept = load_weights(run / "best.npz")[0], load_weights(file)[0]
+        for one, other in zip(best, kept, strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert not (run / "average.npz").exists()
+    said = capsys.readouterr()
+    assert (said.out + said.err).count("is the only checkpoint") == 2

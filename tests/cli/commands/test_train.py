@@ -267,14 +267,22 @@ def test_a_run_that_the_script_started_goes_on_with_the_script(
     assert said.endswith(f"go on with: python train.py --resume {run}\n")
 
 
-def test_an_interrupt_while_everything_is_imported_is_one_word() -> None:
+@pytest.mark.parametrize("during", ["gymnasium", "prema_gym.cli"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "runpy.run_path('train.py', run_name='__main__')",
+        "import prema_gym_command; prema_gym_command.main()",  # as `prema-gym` starts
+    ],
+)
+def test_an_interrupt_while_everything_is_imported_is_one_word(start: str, during: str) -> None:
     lines = (
         "import runpy, sys",
         "class Stop:",
         "    def find_spec(self, name, *_):",
-        "        if name == 'prema_gym.cli': raise KeyboardInterrupt",
+        f"        if name == {during!r}: raise KeyboardInterrupt",
         "sys.meta_path.insert(0, Stop())",
-        "runpy.run_path('train.py', run_name='__main__')",
+        start,
     )
     root = Path(train.__file__).parent
     ended = subprocess.run(
