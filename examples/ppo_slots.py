@@ -100,7 +100,7 @@ def learn(agent: Agent, optimiser: torch.optim.Optimizer, past: Rollout, gains: 
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(agent.parameters(), 0.5)
             optimiser.step()
-    return float(loss)
+    return float(loss.detach())
 
 
 def main() -> None:

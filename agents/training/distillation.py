@@ -75,12 +75,12 @@ class _Seen:
 class BalancerNetwork(nn.Module):
     """The balancer network in torch, on inputs that were seen; the twin of the compiled one."""
 
-    encode: Tensor
-    encode_bias: Tensor
-    read: Tensor
-    read_bias: Tensor
-    line: Tensor
-    score: Tensor
+    line: nn.Parameter
+    encode: nn.Parameter
+    encode_bias: nn.Parameter
+    read: nn.Parameter
+    read_bias: nn.Parameter
+    score: nn.Parameter
 
     def __init__(self, weights: BalancerWeights) -> None:
         """Take over a network's weights."""
