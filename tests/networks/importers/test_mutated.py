@@ -65,3 +65,25 @@ def test_what_mutated_files_have_found(tmp_path: Path, reason: str) -> None:
     onnx.save(model, tmp_path / "found.onnx")
     with pytest.raises(PremaError, match=reason):
         read_network(tmp_path / "found.onnx")
+
+
+def test_a_name_that_is_no_text_is_refused_at_any_depth(tmp_path: Path) -> None:
+    """ONNX hands some of them out as bytes, others not at all."""
+    inner = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["inside"])],
+        "inner",
+        [],
+        [helper.make_tensor_value_info("inside", onnx.TensorProto.FLOAT, [2, 16])],
+    )
+    node = helper.make_node("If", ["yes"], ["y"], then_branch=inner, else_branch=inner)
+    given, got = (
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 16]) for name in "xy"
+    )
+    yes = helper.make_tensor("yes", onnx.TensorProto.BOOL, [], [True])
+    model = helper.make_model(helper.make_graph([node], "found", [given], [got], [yes]))
+    content = model.SerializeToString()
+    for name in (b"inside", b"yes"):
+        broken = content.replace(name, b"\xff" + name[1:])
+        (tmp_path / "found.onnx").write_bytes(broken)
+        with pytest.raises(PremaError, match="names in UTF-8"):
+            read_network(tmp_path / "found.onnx")
