@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from prema_gym.evaluation.streams import StreamSettings
@@ -56,7 +57,7 @@ def test_title_axis_and_curves_are_of_what_is_promised(slo: Slo, said: str, firs
     assert figure.get_suptitle() == f"poisson-70; promised: {said}"
     assert figure.axes[0].get_ylabel() == f"p{slo.percent:g} latency of all requests [ms]"
     curves = {str(line.get_label()): line for line in figure.axes[0].lines}
-    assert curves["dynamic-prema"].get_ydata()[0] == pytest.approx(first * 1.2)
+    assert np.asarray(curves["dynamic-prema"].get_ydata())[0] == pytest.approx(first * 1.2)
 
 
 def test_a_policy_looks_as_everywhere_and_shows_under_another() -> None:
@@ -74,7 +75,10 @@ def test_a_policy_looks_as_everywhere_and_shows_under_another() -> None:
     assert widths == sorted(widths, reverse=True)
     assert curves["np-fcfs"].get_linewidth() == widths[-1]  # alone: as thin as the top one
     dotted = [line for line in axes.lines if line.get_linestyle() == ":"]
-    assert [line.get_xdata()[0] for line in dotted] == [0.4, 0.8]  # one for three policies
+    assert [np.asarray(line.get_xdata())[0] for line in dotted] == [
+        0.4,
+        0.8,
+    ]  # one for three policies
 
 
 def test_other_keys_have_panels_of_their_own() -> None:
