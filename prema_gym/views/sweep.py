@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prema_gym.evaluation.sweep import Sweep, SweepPoint
-from prema_gym.metrics.groups import STREAM_COLUMNS
+from prema_gym.metrics.groups import GROUP_COLUMNS, STREAM_COLUMNS
+from prema_gym.views.comparison import group_heading
 from prema_gym.views.numbers import number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_SHOWN = ("latency_ms", "p50_latency_ms", "p95_latency_ms", "p99_latency_ms", "p999_latency_ms")
-_ALSO = ("antt", "deadline_miss", "goodput_per_s", "throughput_per_s")
 
 
 def records(sweep: Sweep) -> list[dict[str, object]]:
@@ -31,11 +29,25 @@ def records(sweep: Sweep) -> list[dict[str, object]]:
 
 
 def rows(sweep: Sweep) -> list[dict[str, object]]:
-    """One row a point, as a terminal has room for it."""
+    """One row a point, under the headings of ``evaluate``, as a terminal has room for it."""
+    shown = [column for column in GROUP_COLUMNS if column.name != "requests"]
     return [
-        _head(point) | {name: point.row[name].value for name in (*_SHOWN, *_ALSO)}
+        _head(point) | {group_heading(column): point.row[column.name].value for column in shown}
         for point in sweep.points
     ]
+
+
+def num_naming(sweep: Sweep) -> int:
+    """How many of the first columns of :func:`rows` tell a row from the others."""
+    return 2 + max((len(point.over) for point in sweep.points), default=0)
+
+
+LEGEND = (
+    "worst: the stream (of one stream, the network) that takes most of what the promise allows; "
+    "taken: how much of it, kept up to 1. The other figures are of all requests: those of each "
+    "stream are told by prema-gym evaluate --set load=LOAD --by stream,network"
+)
+"""What the columns of :func:`rows` mean that no other command has."""
 
 
 def _head(point: SweepPoint) -> dict[str, object]:
