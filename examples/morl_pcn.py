@@ -6,6 +6,7 @@ Run: python examples/morl_pcn.py --timesteps 50000
 from __future__ import annotations
 
 import argparse
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -32,7 +33,7 @@ def main() -> None:
         num_points_pf=10,
     )  # fmt: skip
     found, _, _ = agent.evaluate(env, np.array([-1.0, 1.0]), n=3)
-    front = np.array(env.unwrapped.pareto_front())
+    front = np.array(cast(Any, env.unwrapped).pareto_front())
     print("found, ANTT and fairness:")
     for paid in found:
         print(f"{-paid[0]:8.2f} {paid[1]:6.3f}")

@@ -97,10 +97,10 @@ def learn(agent: Agent, optimiser: torch.optim.Optimizer, past: Rollout, gains: 
             loss += 0.5 * (value - returns[part]).square().mean()
             loss -= ENTROPY * choice.entropy().mean()
             optimiser.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(agent.parameters(), 0.5)
             optimiser.step()
-    return float(loss)
+    return float(loss.detach())
 
 
 def main() -> None:

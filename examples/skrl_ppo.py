@@ -31,7 +31,7 @@ def network(outputs: int) -> nn.Module:
     )
 
 
-class Policy(CategoricalMixin, Model):
+class Policy(CategoricalMixin, Model):  # type: ignore[misc]  # skrl has no types
     """Which task runs: scores of the tasks, without those that may not be named."""
 
     def __init__(self, env: Any) -> None:  # noqa: ANN401 - skrl's
@@ -47,7 +47,7 @@ class Policy(CategoricalMixin, Model):
         return self.net(seen["table"]).masked_fill(seen["mask"] == 0, -1e8), {}  # glue
 
 
-class Value(DeterministicMixin, Model):
+class Value(DeterministicMixin, Model):  # type: ignore[misc]
     """What is to be expected."""
 
     def __init__(self, env: Any) -> None:  # noqa: ANN401 - skrl's
@@ -80,7 +80,7 @@ def main() -> None:
     rollout = min(ROLLOUT, steps)
     cfg = PPO_CFG(rollouts=rollout, learning_epochs=4, mini_batches=4, discount_factor=1.0)
     cfg.experiment.write_interval = cfg.experiment.checkpoint_interval = 0
-    models = {"policy": Policy(env), "value": Value(env)}
+    models: dict[str, Any] = {"policy": Policy(env), "value": Value(env)}
     agent = PPO(
         models=models,
         memory=RandomMemory(memory_size=rollout, num_envs=env.num_envs, device=env.device),

@@ -40,7 +40,8 @@ class Preference:
     @property
     def logs(self) -> NDArray[np.float32]:
         """As the network is shown it, float32 (1, 2)."""
-        return np.log(np.array([[self.fairness, self.tail]])).astype(np.float32)
+        logs = np.log(np.array([[self.fairness, self.tail]]))
+        return np.asarray(logs, dtype=np.float32)
 
 
 class BalancerPolicy(TrainedPolicy):
@@ -80,6 +81,7 @@ class BalancerPolicy(TrainedPolicy):
         )
         self.weights = weights
         self.preference = Preference() if preference is None else preference
+        self._logs = self.preference.logs  # made once: it takes longer than the network
         self.parameters = asdict(self.preference)
 
     def predict(
@@ -109,7 +111,7 @@ class BalancerPolicy(TrainedPolicy):
         """
         tables = batch_of(observation)
         envs, slots = tables.shape[:2]
-        thinking = Thinking(self.weights, envs, slots, self.preference.logs)
+        thinking = Thinking(self.weights, envs, slots, self._logs)
         if state is not None:
             thinking.recall(state)
             if episode_start is not None:

@@ -51,7 +51,7 @@ class Vectored(Generic[W]):
         made: W = self.kind(*arrays)
         return made
 
-    def join(self, weights: W) -> NDArray[np.float64]:
+    def join(self, weights: tuple[Any, ...]) -> NDArray[np.float64]:
         """The vector that :meth:`split` takes apart."""
         return np.concatenate([array.reshape(-1) for array in weights]).astype(np.float64)
 

@@ -56,7 +56,7 @@ def conditions(base: Scenario) -> tuple[Condition, ...]:
     small = NPUConfig(array_rows=64, array_cols=64)
     # A window and an arrival process take the place of what a trace says of them.
     to_window: dict[str, object] = {"trace_speed": None}
-    drawn: dict[str, object] = NO_TRACE
+    drawn: dict[str, object] = {**NO_TRACE}
     alike: dict[str, object] = {
         "networks": ("googlenet",),
         "network_shares": None,

@@ -69,11 +69,18 @@ class _Seen:
     def tensors(self) -> list[Tensor]:
         """All of it, one table a row."""
         parts = (self.inputs, self.of_all, self.preferences, self.present, self.choices)
-        return [torch.from_numpy(np.concatenate(part)) for part in parts]  # type: ignore[arg-type]
+        return [torch.from_numpy(np.concatenate(part)) for part in parts]
 
 
 class BalancerNetwork(nn.Module):
     """The balancer network in torch, on inputs that were seen; the twin of the compiled one."""
+
+    line: nn.Parameter
+    encode: nn.Parameter
+    encode_bias: nn.Parameter
+    read: nn.Parameter
+    read_bias: nn.Parameter
+    score: nn.Parameter
 
     def __init__(self, weights: BalancerWeights) -> None:
         """Take over a network's weights."""

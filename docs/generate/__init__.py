@@ -3,6 +3,7 @@
 Run: python -m docs.generate             rewrites every part that is made from code alone
      python -m docs.generate.tournament  plays all policies; --write puts the tables in place
      python -m docs.generate.switch_costs  plays policies on machines that switch ever more slowly
+     python -m docs.generate.blocks      policies beside PREMA on disjoint blocks of workloads
      python -m docs.generate.scaling     how many workers pay, measured and modelled
      python -m docs.generate.generalisation, registered, learned_curve, shipped_policy
                                          what docs/learned.md shows of a trained policy

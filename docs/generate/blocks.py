@@ -1,28 +1,22 @@
-"""Are policies better than dynamic PREMA on every draw? A table of docs/learned.md, by blocks.
+"""Are policies better than dynamic PREMA on every draw? A table of disjoint blocks of workloads.
 
-Run: python -m docs.generate.blocks [--policies …] [--blocks 10] [--workloads 200] [--write]
+Run: python -m docs.generate.blocks [--policies …] [--blocks 10] [--workloads 200]
 
 Ten disjoint blocks of 200 test workloads, with Algorithm 1's estimates and with calibrated ones;
-PREMA is shown the same. Prints Markdown, or puts it into docs/learned.md.
+PREMA is shown the same. Prints Markdown.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from docs.generate import PAGES
 from docs.generate.scripts import run
-from docs.generate.sections import table, with_section
+from docs.generate.sections import table
 from prema_gym.agents.studies.blocks import HEADER, SEED, compare_in_blocks, summary
 from prema_gym.cli.naming import make_policy, split_names
 from prema_gym.workloads import scenarios
 
-PAGE = PAGES / "learned.md"
-POLICIES = (
-    "learned,learned-ppo,replan,replan:fairness=3,replan:fairness=3.5,replan:fairness=4,"
-    "replan:fairness=5,replan:fairness=4.5,tail=6,replan:fairness=6,tail=6,"
-    "replan:fairness=4.5,holding=false"
-)
+POLICIES = "learned,learned-ppo,replan,replan:fairness=3.5,replan:fairness=4"
 ESTIMATES = ("algorithm1", "calibrated")
 
 
@@ -52,7 +46,6 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=10)
     parser.add_argument("--workloads", type=int, default=200, help="of each block")
     parser.add_argument("--seed", type=int, default=SEED, help="first seed of the first block")
-    parser.add_argument("--write", action="store_true", help="into docs/learned.md")
     options = parser.parse_args()
     own = "" if options.policies == POLICIES else f" --policies {options.policies}"
     command = (
@@ -61,10 +54,7 @@ def main() -> None:
     )
     text = f"\nBy `{command}`; *italics* mark a loss.\n"
     text += markdown(options.policies, options.blocks, options.workloads, options.seed)
-    if options.write:
-        PAGE.write_text(with_section(PAGE.read_text(), "blocks", text))
-    else:
-        print(text)
+    print(text)
 
 
 if __name__ == "__main__":

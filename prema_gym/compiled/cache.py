@@ -26,11 +26,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
-import llvmlite
+import llvmlite  # type: ignore[import-untyped]
 import numba
-from numba.core import caching
+from numba.core import caching as numba_caching
 from numba.core.compiler_lock import global_compiler_lock
-from numba.misc.appdirs import AppDirs
+from numba.misc import appdirs
 
 from prema_gym.compiled.sources import PACKAGE, place_in_package, source_digest
 
@@ -40,6 +40,8 @@ except ImportError:  # Windows: all compile side by side
     fcntl = None  # type: ignore[assignment]
 
 _config: Any = numba.config  # its attributes are made when it is imported
+_caching: Any = numba_caching  # without types, as all of Numba
+_AppDirs: Any = appdirs.AppDirs
 _STEERING = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE")
 """Settings of Numba that change machine code and that its index does not know."""
 
@@ -101,7 +103,7 @@ def _root(folder: Path) -> Path | None:
     if _config.CACHE_DIR:
         given = Path(_config.CACHE_DIR)
         return given if _writable(given) or given.is_dir() else None
-    user = Path(AppDirs(appname="prema-gym", appauthor=False).user_cache_dir) / "kernels"
+    user = Path(_AppDirs(appname="prema-gym", appauthor=False).user_cache_dir) / "kernels"
     beside = (PACKAGE if folder.is_relative_to(PACKAGE) else folder) / "__pycache__"
     return next((root for root in (user, beside) if _writable(root)), None)
 
@@ -136,7 +138,7 @@ class _Place:
         self._folder.mkdir(parents=True, exist_ok=True)
 
 
-class _Kind(caching.CompileResultCacheImpl):  # type: ignore[misc]
+class _Kind(_caching.CompileResultCacheImpl):  # type: ignore[misc]
     """How code becomes bytes, and what its files are called."""
 
     def __init__(self, folder: Path, function: Callable[..., Any]) -> None:
@@ -146,7 +148,7 @@ class _Kind(caching.CompileResultCacheImpl):  # type: ignore[misc]
         self._filename_base = f"{name}-{line}.{sys.implementation.cache_tag}{sys.abiflags}"
 
 
-class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
+class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]
     """The machine code of one kernel.
 
     Args:
@@ -196,13 +198,14 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
             _forget_old(self._folder)
 
 
-class _Files(caching.IndexDataCacheFile):  # type: ignore[misc]
+class _Files(_caching.IndexDataCacheFile):  # type: ignore[misc]
     """Numba's files, with names that no other process gives and a damaged index taken for none."""
 
     def _data_name(self, number: int) -> str:
         # Numba writes its index before the code: a numbered file could be another process's still.
         del number
-        return self._data_name_pattern.format(number=0).replace(".0.", f".{uuid.uuid4().hex[:16]}.")
+        name: str = self._data_name_pattern.format(number=0)
+        return name.replace(".0.", f".{uuid.uuid4().hex[:16]}.")
 
     def load(self, key: object) -> Any:  # noqa: ANN401
         with suppress(Exception):  # whatever pickle makes of bytes that mean nothing

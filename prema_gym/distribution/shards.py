@@ -133,7 +133,7 @@ def _fails(shard: Shard, rows: range) -> bool:
 def pack(outcomes: Outcomes, key: str, about: dict[str, Any]) -> bytes:
     """What became of a shard's workloads, as a file's content."""
     payload = io.BytesIO()
-    np.savez(payload, **{name: getattr(outcomes, name) for name in _MADE})  # type: ignore[arg-type]
+    np.savez(payload, **{name: getattr(outcomes, name) for name in _MADE})
     content = payload.getvalue()
     head = {
         "prema-gym shard": FORMAT,

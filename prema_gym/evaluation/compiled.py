@@ -88,16 +88,16 @@ def note_by(simulator: UncheckedSimulator, program: Program) -> Log:
     """
     rows = np.empty((simulator.slots, NUM_COLUMNS))
     log = Log(np.empty((LOG_ROWS, 6), np.int64), np.empty((LOG_ROWS, 2)))
-    parts = []
+    wholes, shown = [], []
     with np.errstate(over="ignore"):  # hashes wrap around, where they are not compiled
         while bool(simulator.asking[0]):
             simulator.make_room()  # of which there is some beyond what one step takes
             spare = simulator.slices_per_step
             arguments = (*simulator.engine_arguments, program, rows, spare, log)
             noted = direct(play_and_note, *arguments)(*arguments)
-            parts.append(Log(*(part[:noted].copy() for part in log)))
-    empty = Log(*(part[:0] for part in log))
-    return Log(*(np.concatenate(part) for part in zip(empty, *parts, strict=True)))
+            wholes.append(log.whole[:noted].copy())
+            shown.append(log.shown[:noted].copy())
+    return Log(np.concatenate([log.whole[:0], *wholes]), np.concatenate([log.shown[:0], *shown]))
 
 
 @in_place

@@ -23,7 +23,7 @@ _MJ_PER_PJ = 1e-9
 _HOROWITZ = "Horowitz, ISSCC 2014, energy table for 45 nm at 0.9 V"
 
 
-_MOVED = whole(0, unit="B")
+_BYTES = whole(0, unit="B")
 
 
 def _constant(default: float, unit: str, source: str) -> float:
@@ -213,8 +213,8 @@ def energy_of_switch(
     Raises:
         ConfigError: A number of bytes or cycles is negative.
     """
-    context_bytes = _MOVED.check("context_bytes", context_bytes)
-    reload_bytes = _MOVED.check("reload_bytes", reload_bytes)
+    context_bytes = _BYTES.check("context_bytes", context_bytes)
+    reload_bytes = _BYTES.check("reload_bytes", reload_bytes)
     cycles = whole(0, unit="cycles").check("refill_cycles", refill_cycles)
     model = EnergyModel() if model is None else model
     machine = machine_array(config)

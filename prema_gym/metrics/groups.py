@@ -77,8 +77,8 @@ GROUP_COLUMNS: tuple[GroupColumn, ...] = (
         name="deadline_miss",
         title="missed",
         better="lower",
-        formula="share of requests that finish after their deadline, or never; dropped and "
-        "rejected ones too",
+        formula="share of requests whose deadline passed before they finished, of those that "
+        "arrived; dropped and rejected ones too",
     ),
     GroupColumn(
         name="goodput_per_s",
@@ -148,12 +148,13 @@ def _row(outcomes: Outcomes, chosen: BoolArray) -> GroupRow:
     in_time = finished & (outcomes.completion_cycles <= outcomes.deadline_cycles)
     seconds = float(outcomes.elapsed_cycles.sum()) / outcomes.cycles_per_ms / 1e3
     requests = int(chosen.sum())
-    missed = missed_deadlines(outcomes.completion_cycles, outcomes.deadline_cycles, chosen).sum()
+    arrived = chosen & outcomes.arrived
+    missed = missed_deadlines(outcomes.end_cycles, outcomes.deadline_cycles, arrived).sum()
     values = {
         "requests": float(requests),
         "latency_ms": float(mean_of_finished(latency)),
         "antt": float(mean_of_finished(outcomes.ntt[chosen])),
-        "deadline_miss": float(missed) / requests,
+        "deadline_miss": float(missed) / arrived.sum() if arrived.any() else float("nan"),
         "goodput_per_s": float(in_time.sum()) / seconds,
         "throughput_per_s": float(finished.sum()) / seconds,
     }

@@ -79,8 +79,7 @@ class Outcomes(TaskColumns):
     @cached_property
     def ntt_so_far(self) -> FloatArray:
         """As :attr:`ntt`, an unfinished task with its slowdown when the run was cut off."""
-        end = np.where(self._pending, self.elapsed_cycles[:, np.newaxis], self.completion_cycles)
-        return ntt(self.arrival_cycles, end, self.isolated_cycles, self.arrived)
+        return ntt(self.arrival_cycles, self.end_cycles, self.isolated_cycles, self.arrived)
 
     @cached_property
     def latency_ms(self) -> FloatArray:
@@ -100,13 +99,18 @@ class Outcomes(TaskColumns):
         return np.asarray(self.present.sum(axis=-1), dtype=np.int64)
 
     @property
+    def end_cycles(self) -> IntArray:
+        """When each task completed; of those that never did, the end of the run: int64 (W, N)."""
+        pending, end = self._pending, self.elapsed_cycles[:, np.newaxis]
+        return np.asarray(np.where(pending, end, self.completion_cycles), dtype=np.int64)
+
+    @property
     def missed(self) -> FloatArray:
         """Share of the tasks that arrived whose deadline passed before they finished, float64 (W,).
 
         NaN where none arrived. A deadline that is still ahead when a run is cut off is not missed.
         """
-        end = np.where(self._pending, self.elapsed_cycles[:, np.newaxis], self.completion_cycles)
-        late = missed_deadlines(end, self.deadline_cycles, self.arrived)
+        late = missed_deadlines(self.end_cycles, self.deadline_cycles, self.arrived)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(late / self.arrived.sum(axis=-1), dtype=np.float64)
 

@@ -110,7 +110,7 @@ class StreamSimulator(UncheckedSimulator):
         Returns:
             int64 (streams, 2), the latter a sum [cycles]; (0, 2) without a closed loop.
         """
-        return self._state.loops[b][:, [LOOP_SENT, LOOP_THOUGHT]]
+        return np.array(self._state.loops[b][:, [LOOP_SENT, LOOP_THOUGHT]])
 
     def to_prepare(self, stream: int, b: int) -> int:
         """How many requests of a closed loop can be laid ready."""

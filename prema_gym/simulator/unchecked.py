@@ -162,11 +162,13 @@ class UncheckedSimulator(Readings):
 
         The values of the new ones are undefined until the next step, or load of every environment.
         """
-        env, task, slots, by_arrival, observation, mask, *rest = self._state
+        env, task, slots, by_arrival, observation, mask, timeline, upcoming, loops = self._state
         # Twice as quick as `_replace` and `empty_like`, and this is done at every step.
         observation = np.empty(observation.shape, np.float32)
         mask = np.empty(mask.shape, np.bool_)
-        self._state = State(env, task, slots, by_arrival, observation, mask, *rest)
+        self._state = State(
+            env, task, slots, by_arrival, observation, mask, timeline, upcoming, loops
+        )
 
     def _write_tables(self, state: State) -> None:
         """Write the observation and mask of a state as it stands."""

@@ -15,7 +15,7 @@ import pytest
 from prema_gym.cli.naming import make_policy, recipe_of
 from prema_gym.distribution import folder, identity, shards
 from prema_gym.distribution.comparison import Part, PartPlayed, ShardedPlayer
-from prema_gym.distribution.executors import Threads
+from prema_gym.distribution.executors import Executor, Threads
 from prema_gym.distribution.shards import Errand, play_shard
 from prema_gym.errors import ConfigError
 from prema_gym.evaluation.concurrent import play_all
@@ -64,7 +64,7 @@ def played(player: ShardedPlayer, names: Sequence[str] = NAMES[:2]) -> dict[str,
     return player(policies, CATALOG, BATCHES, SETTINGS, threads=1)
 
 
-def player(executor: Threads | None = None, **options: Any) -> ShardedPlayer:
+def player(executor: Executor | None = None, **options: Any) -> ShardedPlayer:
     mine = Counts() if executor is None else executor
     return ShardedPlayer(executor=mine, recipe=recipe_of, seed=SEED, **options)
 

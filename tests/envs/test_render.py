@@ -184,7 +184,7 @@ def test_a_video_of_episodes_of_different_lengths(tmp_path: Path) -> None:
         while not over and steps < 30:
             _, _, terminated, truncated, _ = video.step(0)
             over, steps = terminated or truncated, steps + 1
-    video.close()
+    video.close()  # type: ignore[no-untyped-call]
     files = sorted(tmp_path.glob("*.mp4"))
     assert [file.name for file in files] == [f"rl-video-episode-{k}.mp4" for k in (0, 1)]
     assert all(file.stat().st_size > 1000 for file in files)

@@ -81,7 +81,7 @@ def test_the_vector_plays_the_same_episodes_one_after_another() -> None:
         action, _ = POLICY.predict(observation, action_masks=info["action_mask"])
         observation, reward, terminated, truncated, info = vector.step(action)
         assert not terminated.any()
-        for i in np.flatnonzero(~begun):
+        for i in np.flatnonzero(~begun).tolist():
             found[i].append(float(reward[i]))
         begun = truncated.copy()  # the next step starts anew in place of a decision
     for mine, its in zip(found, expected, strict=True):

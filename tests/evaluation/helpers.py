@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +80,6 @@ class Asked:
     def __init__(self) -> None:
         self._policy = baselines.make("static-sjf")
 
-    def predict(self, observation: object, **given: object) -> object:
+    def predict(self, observation: Tables, **given: Any) -> tuple[Any, Any]:
         """Ask the rule."""
-        return self._policy.predict(observation, **given)  # type: ignore[arg-type]
+        return self._policy.predict(observation, **given)

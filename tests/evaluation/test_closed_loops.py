@@ -17,6 +17,7 @@ import pytest
 
 from prema_gym import baselines
 from prema_gym.evaluation.playing import PlaySettings
+from prema_gym.evaluation.policy import Decider
 from prema_gym.evaluation.stream_results import StreamResult
 from prema_gym.evaluation.streaming import play_runs
 from prema_gym.evaluation.streams import StreamSettings, evaluate_streams
@@ -40,7 +41,8 @@ def _loop(clients: int, think_ms: float, **fields: Any) -> Stream:
 
 
 def _scenario(*streams: Stream, **fields: Any) -> Scenario:
-    return Scenario(**{"streams": streams, "requests": REQUESTS, "hardware": FREE} | fields)
+    given: dict[str, Any] = {"streams": streams, "requests": REQUESTS, "hardware": FREE}
+    return Scenario(**(given | fields))
 
 
 @lru_cache
@@ -138,7 +140,8 @@ def _by_an_event_list(scenario: Scenario, seed: int) -> list[tuple[int, int]]:
         coming.append((thinks[sent], 0, sent, services[sent]))
         sent += 1
     heapq.heapify(coming)
-    now, served = 0, []
+    now = 0
+    served: list[tuple[int, int]] = []
     while len(served) < total:
         arrival, stream, _, service = heapq.heappop(coming)
         now = max(now, arrival) + service
@@ -169,9 +172,9 @@ def test_it_equals_an_event_list_to_the_cycle(seed: int) -> None:
 def test_runs_side_by_side_and_asked_in_python_are_the_same_runs() -> None:
     loops = (_loop(4, 60.0), Stream(name="few", arrival="closed", clients=1, think_ms=5.0))
     scenario = _scenario(*loops, Stream(name="b", load=0.2), requests=80, warmup=9)
-    policies = {"compiled": baselines.make("static-sjf"), "asked": Asked()}
+    policies: dict[str, Decider] = {"compiled": baselines.make("static-sjf"), "asked": Asked()}
     settings = StreamSettings(runs=3, seed=3)
-    found = evaluate_streams(scenario, policies, settings).policies  # type: ignore[arg-type]
+    found = evaluate_streams(scenario, policies, settings).policies
     assert repr(found["compiled"].to_dict()) == repr(found["asked"].to_dict())
     assert set(found["asked"].loops) == {"users", "few"}
 

@@ -14,6 +14,7 @@ import pytest
 
 from prema_gym import baselines
 from prema_gym.evaluation.playing import PlaySettings
+from prema_gym.evaluation.policy import Decider
 from prema_gym.evaluation.stream_results import StreamResult
 from prema_gym.evaluation.streams import StreamSettings, evaluate_streams
 from prema_gym.hardware.config import NPUConfig
@@ -152,8 +153,8 @@ def test_late_requests_that_are_dropped_take_no_time_and_count_as_missed() -> No
 def test_policies_asked_in_python_play_the_same_run() -> None:
     scenario = _traffic(requests=60, warmup=5)
     settings = StreamSettings(runs=2, seed=3)
-    policies = {"compiled": baselines.make("static-sjf"), "asked": Asked()}
-    found = evaluate_streams(scenario, policies, settings).policies  # type: ignore[arg-type]
+    policies: dict[str, Decider] = {"compiled": baselines.make("static-sjf"), "asked": Asked()}
+    found = evaluate_streams(scenario, policies, settings).policies
     assert repr(found["compiled"].to_dict()) == repr(found["asked"].to_dict())
 
 

@@ -70,7 +70,8 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
             found(index, results[-1])
         return results
 
-    monkeypatch.setitem(module.sweep.__kwdefaults__, "player", play)
+    defaults: dict[str, Any] = module.sweep.__kwdefaults__ or {}
+    monkeypatch.setitem(defaults, "player", play)
     return asked
 
 

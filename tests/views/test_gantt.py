@@ -30,7 +30,7 @@ def test_the_axis_can_be_a_part() -> None:
 def test_kills_are_marked() -> None:
     (axes,) = gantt([played("kill-prema")]).axes
     marks = [line for line in axes.lines if line.get_marker() == "|"]
-    assert sum(len(line.get_xdata()) for line in marks) == 3  # type: ignore[arg-type]
+    assert sum(len(line.get_xdata()) for line in marks) == 3  # type: ignore[arg-type,misc]
 
 
 def test_many_tasks_share_lanes_by_priority() -> None:

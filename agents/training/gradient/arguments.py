@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from inspect import Parameter, signature
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
+
+from prema_gym.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from prema_gym.agents.training.settings import TrainSettings
@@ -49,3 +53,32 @@ def dqn(settings: TrainSettings) -> dict[str, Any]:
         "target_update_interval": 2_000,
         "exploration_fraction": 0.3,
     }
+
+
+def check_hyper(model: type, settings: TrainSettings) -> None:
+    """Hold ``[gradient.hyper]`` to the arguments of an SB3 class and the types that it declares.
+
+    Raises:
+        ConfigError: It has no such argument, or one of another type.
+    """
+    hyper = settings.gradient.hyper
+    known = signature(model).parameters
+    where = f"[gradient.hyper] does not suit {settings.algo}"
+    for name, value in hyper.items():
+        if name not in known:
+            raise ConfigError(f"{where}: {UnknownNameError('argument', name, list(known))}")
+        declared = known[name].annotation
+        if declared is not Parameter.empty and not _is_of(value, declared):
+            types = str(getattr(declared, "__name__", declared)).replace("typing.", "")
+            raise ConfigError(f"{where}: {name} must be {types}, got {value!r} (got {hyper})")
+
+
+def _is_of(value: object, declared: object) -> bool:
+    """Whether a value of a settings file is of a declared type, or of one of a union's."""
+    members = get_args(declared) if get_origin(declared) in (Union, UnionType) else (declared,)
+    types = {get_origin(member) or member for member in members}
+    if isinstance(value, int) and not isinstance(value, bool):
+        return not types.isdisjoint({int, float, Any})
+    if isinstance(value, list):
+        return not types.isdisjoint({list, tuple, Any})
+    return not types.isdisjoint({type(value), Any})

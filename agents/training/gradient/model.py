@@ -16,6 +16,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from prema_gym import baselines
 from prema_gym.agents import seeds
+from prema_gym.agents.training.gradient.arguments import check_hyper
 from prema_gym.agents.training.objective import BALANCED, OBJECTIVES, measure
 from prema_gym.agents.training.settings import TrainSettings
 from prema_gym.baselines import PREMA
@@ -114,6 +115,7 @@ def new_model(settings: TrainSettings, env: VecEnv, say: Callable[[str], None]) 
         ConfigError: ``[gradient.hyper]`` does not suit the algorithm, or ``init_from`` the policy.
     """
     algorithm, gradient = settings.algorithm, settings.gradient
+    check_hyper(algorithm.load("model"), settings)
     arguments: dict[str, Any] = algorithm.load("arguments")(settings) | gradient.hyper
     if gradient.policy == "mlp":
         arguments["policy"] = "MlpPolicy"

@@ -11,6 +11,7 @@ import numpy as np
 from prema_gym.evaluation.results import Evaluation
 from prema_gym.files import as_given
 from prema_gym.metrics import METRICS, Metric
+from prema_gym.views.axis import Axis
 from prema_gym.views.comparison import heading, notes
 from prema_gym.views.episode import EpisodeView
 from prema_gym.views.figures import CHARTS, Study
@@ -18,7 +19,7 @@ from prema_gym.views.numbers import interval, number, times
 from prema_gym.views.records import to_json
 from prema_gym.views.verdict import best_in, command, verdict
 from prema_gym.views.web import timeline
-from prema_gym.views.web.charts import Axis, Points, axis_for, chart, key
+from prema_gym.views.web.charts import Points, axis_for, chart, key
 from prema_gym.views.web.page import escape, page
 
 SHOWN = tuple(metric for metric in METRICS if metric.table is not None)

@@ -66,6 +66,7 @@ def test_three_trials_that_are_stopped_and_gone_on_with(
 ) -> None:
     pytest.importorskip("optuna")
     from prema_gym.agents.studies import tuning
+    from prema_gym.agents.training.run import train
     from prema_gym.agents.training.run_folder import RunFolder
     from prema_gym.agents.training.settings import TrainSettings
     from tests.agents.training.runs import small
@@ -81,7 +82,7 @@ def test_three_trials_that_are_stopped_and_gone_on_with(
     assert best == whole == TrainSettings.from_toml(tmp_path / "whole" / "best.toml")
     assert {TrainSettings.from_toml(run / "config.toml").seed for run in runs} == {settings.seed}
 
-    train, calls = tuning.train, []
+    calls: list[int] = []
 
     def interrupted(*given: Any, **named: Any) -> None:
         calls.append(1)
@@ -89,7 +90,7 @@ def test_three_trials_that_are_stopped_and_gone_on_with(
             raise KeyboardInterrupt
         train(*given, **named)
 
-    monkeypatch.setattr(tuning, "train", interrupted)
+    monkeypatch.setattr(f"{tuning.__name__}.train", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tuning.tune(tmp_path / "parts", settings, ranges, trials=3)
     tuning.tune(tmp_path / "parts", settings, ranges, trials=3)

@@ -14,8 +14,9 @@ from prema_gym import baselines
 from prema_gym.evaluation.compare import evaluate
 from prema_gym.evaluation.results import Evaluation
 from prema_gym.simulator import MECHANISMS
+from prema_gym.views.axis import Axis
 from prema_gym.views.verdict import command, overall, ranked, verdict
-from prema_gym.views.web.charts import Axis, axis_for
+from prema_gym.views.web.charts import axis_for
 from prema_gym.views.web.page import embedded, page
 from prema_gym.views.web.report import report
 from prema_gym.views.web.timeline import timeline_page

@@ -24,6 +24,7 @@ from prema_gym.networks.importers.onnx_graph.protos import (
     known_values,
     operator_of,
     stored_sizes,
+    subgraphs,
     understood,
 )
 from prema_gym.networks.importers.onnx_graph.sizes import settle_sizes
@@ -31,6 +32,7 @@ from prema_gym.networks.importers.onnx_graph.sizes import settle_sizes
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto
 
+_NOT_TEXT = "ONNX files hold names in UTF-8; one of these is not"
 _LEAST_IR = 4  # from here on what is stored need not be among the inputs
 
 Price = Callable[[Graph], int]
@@ -61,13 +63,27 @@ def load(path: str, dims: Mapping[str, int], price: Price) -> Graph:
         raise ConfigError(f"{path!r} is not an ONNX file") from error
     with located(path):
         try:
+            _check_names(model.graph)
             missing = fetch_short(model.graph, Path(path).parent)
             notes = settle_inputs(model.graph, dims)
             hints = (*missing, *_hints(notes, model.graph))
             with explained(hints):
                 return replace(_settled(model, notes, price), hints=hints)
         except UnicodeDecodeError as error:  # wherever a name is first looked at
-            raise ConfigError("ONNX files hold names in UTF-8; one of these is not") from error
+            raise ConfigError(_NOT_TEXT) from error
+
+
+def _check_names(graph: GraphProto) -> None:
+    """Refuse tensors whose names are no text: in some places ONNX hands them out as bytes.
+
+    Raises:
+        ConfigError: There is one.
+    """
+    for node in graph.node:
+        if any(isinstance(name, bytes) for name in (*node.input, *node.output)):
+            raise ConfigError(_NOT_TEXT)
+        for inner in subgraphs(node):
+            _check_names(inner)
 
 
 def _hints(notes: Sequence[str], graph: GraphProto) -> tuple[str, ...]:

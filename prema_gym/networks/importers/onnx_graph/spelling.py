@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from prema_gym.errors import ConfigError
 from prema_gym.networks.importers.onnx_graph.layouts import (
     BLOCKS,
     LAST,
@@ -98,8 +99,8 @@ def _parts(graph: GraphProto, node: NodeProto) -> list[NodeProto]:
     """The operators that do the work of one, the one itself if it has no other name."""
     kind = kind_of(node)
     other = _QUANTISED.get(kind) or _RENAMED.get(kind)
-    if not node.output:
-        return [node]  # of which nothing is ever read
+    if not node.output or not node.input:
+        return [node]  # of which nothing is ever read, or which reads nothing
     if other is not None:
         inputs = [node.input[at] for at in other[1] if at < len(node.input)]
         found = list(_in_layout(_plain(node, other[0], inputs), kind))
@@ -235,6 +236,8 @@ def _stored_experts(graph: GraphProto, node: NodeProto) -> Parts:
         packed, unpacked = _input(node, at), f"{_input(node, at)}/unpacked"
         if sizes.get(packed) and unpacked not in sizes:
             *before, last = sizes[packed]
+            if last * 8 // bits >= 2**63:
+                raise ConfigError(f"{packed!r} has a size of {last}: no tensor is so large")
             graph.initializer.add(name=unpacked, data_type=1, dims=[*before, last * 8 // bits])
         inputs += [unpacked if sizes.get(packed) else packed, _input(node, at + 2)]
     yield _plain(node, "MoE", inputs, MICROSOFT)
