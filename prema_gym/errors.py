@@ -7,8 +7,10 @@ exits with 2; a library user catches :class:`PremaError` or the builtin each chi
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 
@@ -104,6 +106,23 @@ class MissingExtraError(PremaError, ImportError):
             f"{what} needs the package {package!r}: install prema-gym with the {extra!r} extra "
             f"(pip install 'prema-gym[{extra}]')"
         )
+
+
+def in_one_line(error: BaseException, files: Iterable[Path] = ()) -> str:
+    """An exception's kind and message, and in which line of a user's files it came about.
+
+    Args:
+        error: It has been raised.
+        files: The user's.
+    """
+    theirs = {path.resolve() for path in files}
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).resolve() in theirs
+    ]
+    place = f" (line {lines[-1]})" if lines else ""
+    return f"{type(error).__name__}: {error}{place}"
 
 
 @contextmanager

@@ -1,8 +1,9 @@
 """`prema-gym …`: how does a command start, and how does it end?
 
 Results go to standard output, everything else to standard error. A mistake in what was asked gets
-one plain line and exit status 2. The commands are the files of ``commands/``; what several take is
-in ``options.py``, how the fields of settings become options in ``fields.py``, what a policy's name
+one plain line and exit status 2; what a policy of the user's own raises gets its own lines before
+that, and status 1. The commands are the files of ``commands/``; what several take is in
+``options.py``, how the fields of settings become options in ``fields.py``, what a policy's name
 means in ``naming.py``, how results look in ``printing.py``.
 """
 
@@ -18,6 +19,7 @@ from typing import NoReturn
 import typer
 
 from prema_gym.cli.commands import application
+from prema_gym.cli.own import OwnPolicyError, told_apart
 from prema_gym.errors import PremaError
 
 __all__ = ["main", "run"]
@@ -43,16 +45,16 @@ def run(app: typer.Typer, program: str, arguments: Sequence[str] | None = None) 
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
 
-    def fail(message: str) -> NoReturn:
+    def fail(message: str, status: int = 2) -> NoReturn:
         print(f"{program}: " + " ".join(message.split()), file=sys.stderr)
-        sys.exit(2)
+        sys.exit(status)
 
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # a "±" that the encoding lacks
         # Typer's own way to run would turn an interrupt and a closed pipe into exit codes.
         command = typer.main.get_command(app)
-        with command.make_context(program, [*given]) as context:
+        with told_apart(), command.make_context(program, [*given]) as context:
             status = command.invoke(context)
         sys.stdout.flush()
     except typer.Exit as stop:
@@ -61,6 +63,9 @@ def run(app: typer.Typer, program: str, arguments: Sequence[str] | None = None) 
         # Pydantic, which reads the options, puts its own kind of error before the message.
         said = error.format_message().replace(": Value error, ", ": ")
         fail(f"{said} (given: {shlex.join(given)})")
+    except OwnPolicyError as error:
+        print(error.frames, end="", file=sys.stderr)
+        fail(str(error), status=1)
     except PremaError as error:
         fail(_as_typed(str(error), given))
     except (KeyboardInterrupt, typer.Abort):

@@ -6,17 +6,56 @@ import ast
 import importlib.util
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.errors import ConfigError, PremaError, UnknownNameError, in_one_line
 
 if TYPE_CHECKING:
     from prema_gym.evaluation.policy import Decider
 
 
 _TRUTHS = ("true", "false")
+_made: dict[str, list[str]] = {}
+"""The policies made of each file that was run, by its module's name: who it may be that fails."""
+
+
+class OwnPolicyError(PremaError):
+    """A policy of the user's raised something while it was played.
+
+    Attributes:
+        frames: Where, from the user's file on, as Python prints it.
+    """
+
+    def __init__(self, message: str, frames: str) -> None:
+        super().__init__(message)
+        self.frames = frames
+
+
+@contextmanager
+def told_apart() -> Iterator[None]:
+    """Within it, what a policy of the user's raises is told apart from mistakes of ours.
+
+    Raises:
+        OwnPolicyError: A policy raised something, whatever it was.
+    """
+    try:
+        yield
+    except PremaError:
+        raise
+    except Exception as error:
+        whole = list(traceback.walk_tb(error.__traceback__))
+        named = [frame.f_globals.get("__name__", "") for frame, _ in whole]
+        at = next((i for i, name in enumerate(named) if name in _made), None)
+        if at is None:
+            raise
+        policies, file = _made[named[at]], Path(whole[at][0].f_code.co_filename)
+        who = f"the policy {policies[0]}" if len(policies) == 1 else f"one of {', '.join(policies)}"
+        frames = "".join(traceback.StackSummary.extract(iter(whole[at:])).format())
+        raise OwnPolicyError(f"{who} raised {in_one_line(error, [file])}", frames) from error
 
 
 def own_policy(path: Path, name: str, parameters: str = "") -> Decider:
@@ -50,7 +89,7 @@ def own_policy(path: Path, name: str, parameters: str = "") -> Decider:
             found = found(**arguments)
         except (Exception, SystemExit) as error:
             raise ConfigError(
-                f"{where}({parameters}) fails: {_in_one_line(error, path)}"
+                f"{where}({parameters}) fails: {in_one_line(error, [path])}"
             ) from error
     elif arguments:
         raise ConfigError(f"{where} is made already: it takes no parameters, given {parameters!r}")
@@ -58,6 +97,7 @@ def own_policy(path: Path, name: str, parameters: str = "") -> Decider:
         mechanisms_of(found)
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from error
+    _made.setdefault(module.__name__, []).append(where)
     return cast("Decider", found)
 
 
@@ -96,19 +136,8 @@ def _run_file(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise ConfigError(f"{path} cannot be run: {_in_one_line(error, path)}") from error
+        raise ConfigError(f"{path} cannot be run: {in_one_line(error, [path])}") from error
     return module
-
-
-def _in_one_line(error: BaseException, path: Path) -> str:
-    """What went wrong, and in which line of the user's file."""
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).resolve() == path.resolve()
-    ]
-    place = f" (line {lines[-1]})" if lines else ""
-    return f"{type(error).__name__}: {error}{place}"
 
 
 def _defined_in(module: ModuleType) -> list[str]:

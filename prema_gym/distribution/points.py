@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from prema_gym.distribution.executors import Executor
 from prema_gym.distribution.recipes import Recipe, policy_of
-from prema_gym.errors import ConfigError
+from prema_gym.errors import ConfigError, in_one_line
 from prema_gym.evaluation.policy import Decider
 from prema_gym.evaluation.stream_results import StreamResult
 from prema_gym.evaluation.streams import Found, Progress, StreamSettings, play_points
@@ -40,7 +40,7 @@ def play_point(point: Point) -> StreamResult:
         seeds = f"seeds {point.settings.seed} to {point.settings.seed + point.settings.runs - 1}"
         raise ConfigError(
             f"policy {point.name!r} fails on the runs of {seeds} at load {point.scenario.load}: "
-            f"{type(error).__name__}: {error}"
+            f"{in_one_line(error, point.recipe.files)}"
         ) from error
     return result
 

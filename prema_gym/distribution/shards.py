@@ -16,7 +16,7 @@ import numpy as np
 
 from prema_gym.distribution.identity import batch_digest, catalog_digest, digest_of, version
 from prema_gym.distribution.recipes import Recipe, policy_of
-from prema_gym.errors import ConfigError
+from prema_gym.errors import ConfigError, in_one_line
 from prema_gym.evaluation.playing import PlaySettings, play
 from prema_gym.metrics import Outcomes
 from prema_gym.workloads.catalog import Catalog
@@ -117,7 +117,8 @@ def _failure(shard: Shard, error: Exception) -> str:
         else f"the workload of seed {shard.seed + rows[0]}"
     )
     alone = "" if _fails(shard, rows) else " (not on that one alone: among the others before it)"
-    return f"policy {shard.policy!r} fails on {which}{alone}: {type(error).__name__}: {error}"
+    raised = in_one_line(error, shard.recipe.files)
+    return f"policy {shard.policy!r} fails on {which}{alone}: {raised}"
 
 
 def _fails(shard: Shard, rows: range) -> bool:

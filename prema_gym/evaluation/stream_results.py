@@ -38,11 +38,12 @@ class LoopResult:
     Attributes:
         clients: How many there are.
         think_ms: Their mean think time, as it was drawn in these runs.
-        requests_per_s: Requests that left, served or not, a second.
+        requests_per_s: Requests that they sent, a second.
         latency_ms: Mean time from arrival to completion.
         response_law_ms: clients / rate - think time: by the interactive response-time law the mean
-            time from a request to its answer or refusal, edges of the window apart. If it is longer
-            than the latency, some clients wait for an answer that never comes.
+            time from a request to its answer or refusal. A window of n requests cuts the think
+            times at both ends: that moves it by some think time × √(2 clients) / n. If it is
+            longer than the latency by much more, some clients wait for an answer that never comes.
     """
 
     clients: int
@@ -165,7 +166,9 @@ def _loop(
     """What became of the closed loop that stream i is."""
     stream, group = traffic.streams[i], runs[0].fold.first_stream + i
     counts = together.counts[:, group].sum(axis=0)
-    per_s = float(counts[t.ARRIVED] - counts[t.LEFT]) / window * traffic.clock_hz
+    # All that came, as in steady state as many come as go: to leave out those that are there at
+    # the end, but not count those that were at the beginning, would make every answer look late.
+    per_s = float(counts[t.ARRIVED]) / window * traffic.clock_hz
     sent, thought = sum(run.thinking[i] for run in runs)
     clients, think_ms = stream.clients or 0, float(thought) / max(sent, 1) * 1e3 / traffic.clock_hz
     return LoopResult(

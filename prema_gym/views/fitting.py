@@ -1,7 +1,7 @@
 """How does a table fit a terminal? Numbers and names stay whole; what has no room goes below.
 
 Text wraps between words. Where the columns do not fit side by side, those that are left stand in
-further tables below, each of which begins with the first column again.
+further tables below, each of which begins again with the columns that name the rows.
 """
 
 from __future__ import annotations
@@ -48,17 +48,20 @@ class Column(NamedTuple):
         return [line for cell in self.cells for line in cell.split("\n")]
 
 
-def fitted(title: str, columns: Sequence[Column], width: int | None = None) -> list[Table]:
+def fitted(
+    title: str, columns: Sequence[Column], width: int | None = None, *, naming: int = 1
+) -> list[Table]:
     """Lay columns out as tables.
 
     Args:
         title: Above the first.
-        columns: The first one names the rows.
+        columns: The first ones name the rows.
         width: Columns of the terminal; None: as many as it takes.
+        naming: How many of them name the rows.
     """
     if not columns:
         return [_table(title, GAP)]
-    groups = [list(columns)] if width is None else list(_groups(columns, width))
+    groups = [list(columns)] if width is None else list(_groups(columns, width, naming))
     return [_drawn(title if i == 0 else "", group, width) for i, group in enumerate(groups)]
 
 
@@ -71,14 +74,14 @@ def _needed(columns: Sequence[Column], gap: int) -> int:
     return sum(column.narrowest for column in columns) + gap * (len(columns) - 1)
 
 
-def _groups(columns: Sequence[Column], width: int) -> Iterator[list[Column]]:
-    """As many columns at a time as fit, the first one always among them."""
-    first, *others = columns
-    group = [first]
-    for column in others:
-        if len(group) > 1 and not fits([*group, column], width):
+def _groups(columns: Sequence[Column], width: int, naming: int) -> Iterator[list[Column]]:
+    """As many columns at a time as fit, those that name the rows always among them."""
+    first = list(columns[:naming])
+    group = list(first)
+    for column in columns[naming:]:
+        if len(group) > naming and not fits([*group, column], width):
             yield group
-            group = [first]
+            group = list(first)
         group.append(column)
     yield group
 

@@ -23,14 +23,14 @@ from prema_gym.networks.network import Network
 from prema_gym.workloads import scenarios
 from prema_gym.workloads.catalog import compile_scenario
 from prema_gym.workloads.estimates import estimate_network
-from prema_gym.workloads.fields import IntArray
-from prema_gym.workloads.generate import sample_batch
+from prema_gym.workloads.generate import NUM_UNIFORMS, sample_batch
 from prema_gym.workloads.lengths import default_lengths
 from prema_gym.workloads.output_lengths import learn_output_lengths
 from prema_gym.workloads.scenario import Scenario
-from prema_gym.workloads.source import Source, Traffic, traffic_of
+from prema_gym.workloads.source import Source, Traffic, traffic_of, write_tasks
 from prema_gym.workloads.streams import Stream
 from prema_gym.workloads.tables import CatalogArrays, task_probabilities
+from prema_gym.workloads.workload import empty_arrays
 
 BATCHES = (1, 4, 16)  # the paper's batch sizes (fidelity.md, R)
 
@@ -188,7 +188,7 @@ def stream_rows(scenario: Scenario) -> Rows:
             "load": math.nan if stream.is_closed else rate * cycles,
             **_loop_cells(stream, bool(traffic.closed)),
             "mean_ms": cycles * ms,
-            "deadline_ms": float(np.mean(arrays.allowance_cycles[_profiles_of(arrays)])) * ms,
+            "deadline_ms": _mean_allowance_cycles(arrays) * ms,
             "networks": [as_given(one) for one in stream.networks or scenario.networks],
             "priorities": sorted({int(weight) for weight in arrays.priorities}),
         }
@@ -211,9 +211,15 @@ def _loop_cells(stream: Stream, are_closed: bool) -> dict[str, object]:
     return {"clients": clients, "think_ms": stream.think_ms if stream.is_closed else math.nan}
 
 
-def _profiles_of(arrays: CatalogArrays) -> IntArray:
-    """Rows of the profile table that can be drawn."""
-    return np.flatnonzero(task_probabilities(arrays).sum(axis=1))
+def _mean_allowance_cycles(arrays: CatalogArrays) -> float:
+    """Mean time from a request's arrival to its deadline [cycles]: the trace's own, else drawn."""
+    count = len(arrays.trace_asked)
+    if not count:
+        return float(task_probabilities(arrays).sum(axis=1) @ arrays.allowance_cycles)
+    uniforms = np.random.default_rng(0).random((count, NUM_UNIFORMS))
+    at_once, played = np.zeros(count, np.int64), empty_arrays(1, count)
+    write_tasks(arrays, uniforms, at_once, 0, np.arange(count), played)
+    return float(played.deadline_cycles.mean())
 
 
 def request_rows(scenario: Scenario, seed: int, count: int) -> Rows:

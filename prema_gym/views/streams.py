@@ -116,9 +116,12 @@ def _notes(name: str, result: StreamResult, requests: int) -> list[str]:
             "the length of the run"
         )
     if result.left:
+        one = result.left == 1
         found.append(
-            f"{name}: {result.left:.4g} requests a run ({result.left / requests:.2%}) were in the "
-            f"system at the end, the oldest for {result.oldest_ms:.4g} ms; they are in no latency"
+            f"{name}: {result.left:.4g} {'request' if one else 'requests'} a run "
+            f"({result.left / requests:.2%}) {'was' if one else 'were'} in the system at the end, "
+            f"{'for' if one else 'the oldest for'} {result.oldest_ms:.4g} ms; "
+            f"{'it is' if one else 'they are'} in no latency"
         )
     return found
 

@@ -1,4 +1,4 @@
-"""What is there to see of a sweep over loads? Rows, where each policy breaks, advice, a picture."""
+"""What is there to see of a sweep over loads? Rows, where each policy breaks, a picture."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from prema_gym.evaluation.sweep import Breaking, Sweep, SweepPoint
-from prema_gym.metrics.groups import STREAM_COLUMNS
+from prema_gym.metrics.groups import GROUP_COLUMNS, STREAM_COLUMNS
 from prema_gym.views.colours import looks
+from prema_gym.views.comparison import group_heading
 from prema_gym.views.numbers import number
 from prema_gym.views.plotting import new, plain
 
@@ -16,11 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SHOWN = ("latency_ms", "p50_latency_ms", "p95_latency_ms", "p99_latency_ms", "p999_latency_ms")
 PANELS_ACROSS = 3
 SAME_TO_THE_EYE = 0.02
 """Latencies that differ by less lie within a mark of each other: 1 % of two decades."""
-_ALSO = ("antt", "deadline_miss", "goodput_per_s", "throughput_per_s")
 
 
 def records(sweep: Sweep) -> list[dict[str, object]]:
@@ -39,11 +38,25 @@ def records(sweep: Sweep) -> list[dict[str, object]]:
 
 
 def rows(sweep: Sweep) -> list[dict[str, object]]:
-    """One row a point, as a terminal has room for it."""
+    """One row a point, under the headings of ``evaluate``, as a terminal has room for it."""
+    shown = [column for column in GROUP_COLUMNS if column.name != "requests"]
     return [
-        _head(point) | {name: point.row[name].value for name in (*_SHOWN, *_ALSO)}
+        _head(point) | {group_heading(column): point.row[column.name].value for column in shown}
         for point in sweep.points
     ]
+
+
+def num_naming(sweep: Sweep) -> int:
+    """How many of the first columns of :func:`rows` tell a row from the others."""
+    return 2 + max((len(point.over) for point in sweep.points), default=0)
+
+
+LEGEND = (
+    "worst: the stream (of one stream, the network) that takes most of what the promise allows; "
+    "taken: how much of it, kept up to 1. The other figures are of all requests: those of each "
+    "stream are told by prema-gym evaluate --set load=LOAD --by stream,network"
+)
+"""What the columns of :func:`rows` mean that no other command has."""
 
 
 def _head(point: SweepPoint) -> dict[str, object]:
@@ -69,54 +82,6 @@ def breaking_rows(sweep: Sweep) -> list[dict[str, object]]:
         }
         for one in sweep.breaking
     ]
-
-
-def advice(sweep: Sweep, relative_to: str) -> list[str]:
-    """Three lines: which policy to take, by how much it is better, and what it costs."""
-    best = max(sweep.breaking, key=lambda one: (one.load, one.low))
-    base = next(one for one in sweep.breaking if one.policy == relative_to)
-    if best.load == 0:
-        return [
-            f"None of {len(sweep.breaking)} policies keeps {sweep.slo} at any load tried.",
-            f"The lightest load tried was {min(p.load for p in sweep.points):g}.",
-            "Promise more time, shorten the work, or take a faster machine.",
-        ]
-    first = (
-        f"Take {best.policy}: it keeps {sweep.slo} for everybody up to load "
-        f"{'at least ' if best.beyond else ''}{number(best.load)}, which is "
-        f"{number(best.rate_per_s)} requests/s (95 %: load {number(best.low)} to "
-        f"{number(best.high)})."
-    )
-    return [first, _gain(sweep, best, base), _cost(sweep, best, base)]
-
-
-def _gain(sweep: Sweep, best: Breaking, base: Breaking) -> str:
-    others = sorted((o for o in sweep.breaking if o is not best), key=lambda one: -one.load)
-    runner_up = others[0] if others else best
-    against = (
-        f"{base.policy} keeps it at no load tried"
-        if base.load == 0
-        else f"that is {number(best.load / base.load)} × the load of {base.policy} "
-        f"({number(base.load)})"
-    )
-    return f"Gain: {against}; next best is {runner_up.policy}, up to load {number(runner_up.load)}."
-
-
-def _cost(sweep: Sweep, best: Breaking, base: Breaking) -> str:
-    def at(policy: str) -> SweepPoint:
-        line = [p for p in sweep.points if p.policy == policy and p.over == best.over]
-        return min(line, key=lambda point: abs(point.load - best.load))
-
-    own, other = at(best.policy), at(base.policy)
-    if own is other:
-        return f"Cost: none, it is {base.policy} itself."
-    mean, than = own.row["latency_ms"].value, other.row["latency_ms"].value
-    most, before = own.row["p999_latency_ms"].value, other.row["p999_latency_ms"].value
-    return (
-        f"Cost at load {number(own.load)}: {own.overhead:.2%} of the time goes into switching; "
-        f"mean latency {number(mean)} ms (with {base.policy} {number(than)} ms), the slowest "
-        f"request in a thousand {number(most)} ms ({number(before)} ms)."
-    )
 
 
 def picture(sweep: Sweep) -> Figure:

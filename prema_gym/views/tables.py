@@ -17,20 +17,23 @@ from prema_gym.views.numbers import ABSENT, interval, number, times
 from prema_gym.views.records import Record, strict
 
 
-def to_tables(records: Sequence[Record], title: str = "", width: int | None = None) -> list[Table]:
+def to_tables(
+    records: Sequence[Record], title: str = "", width: int | None = None, *, naming: int = 1
+) -> list[Table]:
     """A listing as tables: numbers to the right, in three significant digits.
 
     Args:
         records: One a row.
         title: Above it.
         width: Columns of the terminal; None: as many as it takes.
+        naming: How many of the first columns name a row, and stand in every table.
     """
     columns = []
     for name in records[0] if records else ():
         numeric = all(_is_number(record[name]) for record in records)
         cells = [_text(record[name]) for record in records]
         columns.append(Column(name, cells, wraps=not numeric, right=numeric))
-    return fitted(title, columns, width)
+    return fitted(title, columns, width, naming=naming)
 
 
 def _is_number(value: object) -> bool:
@@ -75,7 +78,8 @@ def section_tables(section: Section, width: int | None) -> list[Table]:
     if section.compares:
         layouts = ("{} {} {}", "{} {}\n{}", "{}\n{}\n{}")
     elif section.intervals:
-        layouts = ("{} {}", "{}\n{}")
+        # Where two tables are needed anyway, lines of their own for intervals would save nothing.
+        layouts = ("{} {}", "{}\n{}", "{} {}")
     for layout in layouts:
         columns = _columns(section, layout)
         if fits(columns, width):
@@ -97,7 +101,8 @@ def _laid_out(cell: Cell, layout: str) -> str:
     shown = number(cell.value) + ("?" if cell.mark == "few tasks" else "")
     known = interval(*cell.ends) or (TOO_FEW if cell.mark.startswith("few") else "")
     lines = layout.format(shown, known, times(cell.ratio)).split("\n")
-    return "\n".join(" ".join(line.split()) if known or "[" not in line else line for line in lines)
+    # Only a ratio stands below a line that is empty.
+    return "\n".join(" ".join(line.split()) for line in lines).rstrip("\n")
 
 
 def reproduction_tables(reproduction: Reproduction, *, width: int | None = None) -> list[Table]:

@@ -68,10 +68,24 @@ def replaying(
             f"{options} is for recorded traces, and scenario {scenario.name!r} has none"
         )
     if "trace_speed" in given:  # in real time: no load of all streams stretches it
+        _check_own_rates(scenario)
         scenario = replace(scenario, load=None, rate_per_s=None)
     places = [f"streams.{name}." for name in streams]
     places += [] if scenario.trace is None else [""]
     return changed(scenario, {f"{at}{key}": value for at in places for key, value in given.items()})
+
+
+def _check_own_rates(scenario: Scenario) -> None:
+    """Refuse real time for a log beside streams that have a share of all requests only."""
+    total = next((name for name in ("load", "rate_per_s") if getattr(scenario, name)), None)
+    instead = f", in place of {total} = {getattr(scenario, total):g}" if total else ""
+    for stream in scenario.streams:
+        if stream.trace is None and stream.share is not None:
+            raise ConfigError(
+                f"--speed replays the trace in real time{instead}, and stream {stream.name!r} has "
+                "a share of all requests and no rate of its own: give it one (--set "
+                f"streams.{stream.name}.rate_per_s=NUMBER), or leave --speed out"
+            )
 
 
 def _place(

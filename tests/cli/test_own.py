@@ -154,3 +154,30 @@ def test_parameters_reach_a_policy_of_ones_own(tmp_path: Path) -> None:
     ):
         with pytest.raises(ConfigError, match=message):
             make_policy(f"{file}{name}")
+
+
+@pytest.mark.parametrize("scenario", ["paper", "mlperf-server"])
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero (line 7)"),
+        ("open('absent')", "FileNotFoundError: [Errno 2] No such file or directory: 'absent'"),
+    ],
+)
+def test_what_a_policy_raises_is_told_with_its_own_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], scenario: str, line: str, told: str
+) -> None:
+    file = tmp_path / "boom.py"
+    file.write_text(
+        "class P:\n    mechanisms = ('checkpoint',)\n\n    def predict(self, seen, **rest):\n"
+        f"        return self.choose()\n    def choose(self):\n        {line}\n"
+    )
+    arguments = ("--policies", f"{file}:P", "--scenario", scenario, "--workloads", "1")
+    status, out, err = run(capsys, "evaluate", *arguments)
+    assert (status, out) == (1, "")
+    *frames, last = err.splitlines()
+    assert last.startswith(f"prema-gym: the policy {file}:P raised {told}")
+    assert [text.split(", ")[1:] for text in frames if text.startswith("  File")] == [
+        ["line 5", "in predict"],
+        ["line 7", "in choose"],
+    ]

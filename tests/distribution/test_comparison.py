@@ -263,9 +263,14 @@ def test_a_policy_that_fails_names_the_seed_and_the_rest_stays(
         played(player(folder=tmp_path), ["np-fcfs", name])
     assert str(caught.value) == (
         f"policy {name!r} fails on the workload of seed {SEED + number}: ZeroDivisionError: my own "
-        "mistake"
+        f"mistake (line {_line_of('my own mistake')})"
     )
     assert len(list(tmp_path.iterdir())) == 2 * (number // 3) + 1  # those before it, of both
+
+
+def _line_of(text: str) -> int:
+    lines = Path(OWN).read_text().splitlines()
+    return next(number for number, line in enumerate(lines, start=1) if text in line)
 
 
 def test_given_workloads_are_named_by_number(failing: tuple[str, int]) -> None:

@@ -58,11 +58,8 @@ def test_the_four_commands_answer(engineer: Path, capsys: pytest.CaptureFixture[
     for name in ("camera · np-fcfs", "log · static-edf", "camera · dynamic-prema"):
         assert name in rows
     assert "p95 within its deadline up to load" in breaking
-    assert [line.split()[0].rstrip(":") for line in advice.splitlines()[-3:]] == [
-        "Take",
-        "Gain",
-        "Cost",
-    ]
+    first = [line.split()[0].rstrip(":") for line in advice.splitlines()[-4:]]
+    assert [word for word in first if word in ("Take", "Gain", "Cost")] == ["Take", "Gain", "Cost"]
     assert (engineer / "sweep" / "sweep.csv").exists()
 
 

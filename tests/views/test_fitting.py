@@ -42,3 +42,20 @@ def test_lines_of_a_cell_stay() -> None:
     )
     assert "1.00\n" in shown(table)
     assert "2.00×" in shown(table)
+
+
+@pytest.mark.small
+def test_columns_that_name_the_rows_stand_in_every_table() -> None:
+    columns = [
+        Column("policy", ["a-policy", "a-policy"]),
+        Column("load", ["0.111", "0.222"], right=True),
+        *(Column(f"ms b{batch}", ["123456789", "1.5"], right=True) for batch in (1, 4, 16)),
+    ]
+    tables = fitted("", columns, 28, naming=2)
+    assert len(tables) > 1
+    text = shown(*tables, width=28)
+    assert [text.count(part) for part in ("a-policy", "0.222", "123456789")] == [
+        2 * len(tables),
+        len(tables),
+        3,
+    ]

@@ -5,7 +5,8 @@ import pytest
 from prema_gym.cli.printing import console
 from prema_gym.evaluation.results import Mark
 from prema_gym.metrics import METRICS
-from prema_gym.views.tables import evaluation_tables, to_tables
+from prema_gym.views.comparison import Cell, Row, Section
+from prema_gym.views.tables import evaluation_tables, section_tables, to_tables
 from tests.views.episodes import WILD
 from tests.views.helpers import evaluation, shown
 
@@ -62,3 +63,23 @@ def test_a_name_is_shown_as_written_on_the_console(capsys: pytest.CaptureFixture
     for table in to_tables([{"network": WILD}], WILD):
         console().print(table)
     assert capsys.readouterr().out.count(WILD) == 2
+
+
+@pytest.mark.small
+def test_a_table_that_does_not_fit_has_no_empty_lines_and_keeps_intervals_beside() -> None:
+    cells = (Cell(1.0, (0.5, 1.5)), *(Cell(123456.0) for _ in range(12)))
+    section = Section(
+        title="By network",
+        columns=tuple(f"column {i}" for i in range(13)),
+        rows=(Row("vgg-16 · np-fcfs", cells), Row("vgg-16 · static-edf", cells)),
+        intervals=True,
+    )
+    tables = section_tables(section, 80)
+    assert len(tables) > 1
+    text = shown(*tables, width=80)
+    assert "1.00 [0.500, 1.50]" in text
+    assert all(line.strip() for line in text.splitlines())
+    for width in (118, 136):  # on a second line, then beside
+        text = shown(*section_tables(section, width), width=width)
+        assert all(line.strip() for line in text.splitlines())
+        assert ("1.00 [0.500, 1.50]" in text) == (width == 136)

@@ -13,6 +13,7 @@ import pytest
 
 from prema_gym.cli import main
 from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.views.listings import stream_rows
 from prema_gym.workloads import compile_scenario, sample_batch
 from prema_gym.workloads.changes import replaying
 from prema_gym.workloads.fields import IntArray
@@ -141,6 +142,50 @@ def test_a_mapping_says_which_column_means_what(write: Write) -> None:
     assert found["network"] == [0, 1]
     assert found["deadline_cycles"] == [2500 * MS, 4000 * MS]
     assert trace_notes(scenario) == [f"{path}: columns passed over: who, deadline_ms"]
+
+
+@pytest.mark.parametrize(
+    ("header", "times", "cycles"),
+    [
+        ("start [s]", ("0.5", "2"), 1500 * MS),
+        ("start", ("0.5", "2"), 1500 * MS),
+        ("start,start [s]", ("7,0.5", "8,2"), 1500 * MS),  # the name that is written comes first
+    ],
+)
+def test_a_unit_may_stand_in_the_column_s_name(
+    write: Write, header: str, times: tuple[str, str], cycles: int
+) -> None:
+    path = write("\n".join((header, *times)) + "\n")
+    log = TraceLog(file=str(path), columns=TraceColumns(arrival="start [s]"))
+    assert played(replayed(log, num_tasks=2))["arrival_cycles"] == [0, cycles]
+
+
+def test_a_column_that_is_not_there_is_named_both_ways(write: Write) -> None:
+    log = TraceLog(file=str(write("when\n1\n")), columns=TraceColumns(arrival="start [s]"))
+    with pytest.raises(ConfigError, match=r"no column 'start' and no 'start \[s\]' for arrival"):
+        compile_scenario(replayed(log, num_tasks=1))
+
+
+def test_a_speed_beside_a_stream_without_a_rate_of_its_own_is_refused(write: Write) -> None:
+    path = write("arrival_ms\n0\n1\n2\n4\n")
+    traced = Stream(name="a", arrival="trace", trace=str(path), share=1.0)
+    streams = (traced, Stream(name="camera", share=3.0))
+    scenario = Scenario(networks=("alexnet",), batch_sizes=(1,), load=0.6, streams=streams)
+    message = (
+        r"--speed replays the trace in real time, in place of load = 0\.6, and stream 'camera' has "
+        r"a share .* no rate of its own: .*--set streams\.camera\.rate_per_s="
+    )
+    with pytest.raises(ConfigError, match=message):
+        replaying(scenario, None, None, 2.0)
+    replaying(scenario, 1, 2, None)  # a stretch leaves the load as it is
+
+
+def test_a_listing_shows_the_deadlines_that_are_played(write: Write) -> None:
+    path = write("arrival_ms,slo_ms\n0,10\n1,20\n2,60\n")
+    traced = Stream(name="a", arrival="trace", trace=str(path), share=1.0, slo_ms=5.0)
+    drawn = Stream(name="b", share=1.0, slo_ms=7.0)
+    scenario = Scenario(networks=("alexnet",), batch_sizes=(1,), load=0.5, streams=(traced, drawn))
+    assert [row["deadline_ms"] for row in stream_rows(scenario)] == pytest.approx([30.0, 7.0])
 
 
 def test_a_scenario_file_says_it(write: Write, tmp_path: Path) -> None:

@@ -53,9 +53,10 @@ def recommend(
     workers: WorkersOption = None,
     backend: BackendOption = "threads",
 ) -> None:
-    """Sweep over loads, and say in three lines which policy to take, why, and what it costs."""
+    """Sweep over loads, and say in a few lines which policy to take, why, and what it costs."""
     from prema_gym.simulator import SchedulerOptions
     from prema_gym.views import sweep as views
+    from prema_gym.views.advice import advice
     from prema_gym.views.tables import to_tables
 
     names = make_policies(policies, relative_to)
@@ -73,7 +74,7 @@ def recommend(
     loads = read_loads(load)
     who = Workers(workers=one_of(workers, threads), backend=backend)
     found = run_sweep(drawn_from, names, loads, promised, [{}], settings, output, who)
-    lines = views.advice(found, relative_to)
+    lines = advice(found, relative_to)
     print_result(
         format,
         tables=lambda: to_tables(views.breaking_rows(found), width=console().width),

@@ -102,7 +102,7 @@ def _show(found: Sweep, format: Format, output: Path | None, picture: Path | Non
     print_result(
         format,
         tables=lambda: [
-            *to_tables(views.rows(found), width=console().width),
+            *to_tables(views.rows(found), width=console().width, naming=views.num_naming(found)),
             *to_tables(
                 views.breaking_rows(found), "Where the promise breaks first", console().width
             ),
@@ -110,6 +110,8 @@ def _show(found: Sweep, format: Format, output: Path | None, picture: Path | Non
         data=found.to_dict,
         rows=lambda: views.records(found),
     )
+    if format is Format.table:
+        print(views.LEGEND, file=sys.stderr)
     if output is not None:
         files = {
             "sweep.json": records.to_json(found.to_dict()),

@@ -60,14 +60,22 @@ class Column:
     Attributes:
         name: Of the column.
         unit: Of a time; empty for what is none.
+        whole: Name and unit as a person wrote them; a column of just this name comes first.
     """
 
     name: str
     unit: str = ""
+    whole: str = ""
+
+    def among(self, names: Collection[str]) -> Column:
+        """The same among the columns of a file, one of which may have the unit in its name."""
+        return Column(self.whole, self.unit) if self.whole in names else self
 
 
 def column_of(name: str, given: str) -> Column:
     """The column that a person names for a field: ``start``, ``start_ms`` or ``start [ms]``.
+
+    The last may be the column ``start``, its unit said here, or one of that whole name.
 
     Raises:
         ConfigError: It is a time, and nothing says its unit.
@@ -84,7 +92,7 @@ def column_of(name: str, given: str) -> Column:
         raise ConfigError(
             f"{name} = {given!r} needs a unit: write {column + ' [ms]'!r}, or another of {known}"
         )
-    return Column(column, unit)
+    return Column(column, unit, whole=given.strip())
 
 
 ROWS, COUNTS, WINDOWS = "rows", "counts", "windows"
@@ -245,9 +253,13 @@ def find_format(
     Raises:
         ValueError: It has none, or two, or a column twice; the message says what there is.
     """
+    mapped = {name: column.among(names) for name, column in mapped.items()}
     for name, column in mapped.items():
         if column.name not in names:
-            raise ValueError(f"there is no column {column.name!r} for {name}, only {_short(names)}")
+            nor = f" and no {column.whole!r}" if column.whole not in ("", column.name) else ""
+            raise ValueError(
+                f"there is no column {column.name!r}{nor} for {name}, only {_short(names)}"
+            )
     known = _known_format(ending, names, mapped)
     columns = {name: column for name, column in known.columns.items() if column.name in names}
     if known.name != PLAIN and not with_networks:
