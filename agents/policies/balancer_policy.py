@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from prema_gym.agents.policies.learned import TrainedPolicy, batch_of
 from prema_gym.agents.scorer.balancer import OF_SLOT, OF_TABLE, think
-from prema_gym.agents.scorer.balancer_inputs import NUM_INPUTS, NUM_OF_ALL
+from prema_gym.agents.scorer.balancer_names import NUM_INPUTS, NUM_OF_ALL
 from prema_gym.agents.scorer.balancer_shape import BalancerWeights, balancer_shape_of
 from prema_gym.checks import check_fields, declared, number
 from prema_gym.errors import ConfigError

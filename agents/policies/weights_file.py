@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from prema_gym.agents.scorer import balancer_inputs
+from prema_gym.agents.scorer import balancer_names
 from prema_gym.agents.scorer.balancer_shape import BalancerShape, BalancerWeights, balancer_shape_of
 from prema_gym.agents.scorer.shape import ScorerShape, Weights, shape_of
 from prema_gym.errors import ConfigError
@@ -63,9 +63,9 @@ NETWORKS: dict[str, Network] = {
             tuple(
                 name
                 for names in (
-                    balancer_inputs.INPUTS,
-                    balancer_inputs.OF_ALL,
-                    balancer_inputs.PREFERENCES,
+                    balancer_names.INPUTS,
+                    balancer_names.OF_ALL,
+                    balancer_names.PREFERENCES,
                 )
                 for name, _ in names
             ),

@@ -15,13 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import prema_gym.simulator.observation as col
-from prema_gym.agents.scorer.balancer_inputs import (
-    NUM_INPUTS,
-    NUM_OF_ALL,
-    NUM_PREFERENCES,
-    squash,
-    write_inputs,
-)
+from prema_gym.agents.scorer.balancer_inputs import squash, write_inputs
+from prema_gym.agents.scorer.balancer_names import NUM_INPUTS, NUM_OF_ALL, NUM_PREFERENCES
 from prema_gym.agents.scorer.balancer_shape import BalancerWeights
 from prema_gym.baselines.remembered import KEPT_OF_SLOT, KEPT_OF_TABLE, forget, notice
 from prema_gym.baselines.replan import HELD_MS

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prema_gym.agents.scorer.balancer_inputs import NUM_INPUTS, NUM_OF_ALL, NUM_PREFERENCES
+from prema_gym.agents.scorer.balancer_names import NUM_INPUTS, NUM_OF_ALL, NUM_PREFERENCES
 from prema_gym.agents.scorer.shape import WIDTH
 from prema_gym.agents.scorer.vectors import Vectored, check_arrays
 from prema_gym.checks import check_fields, declared

@@ -22,7 +22,7 @@ from torch.nn import functional
 
 from prema_gym.agents import seeds
 from prema_gym.agents.policies.balancer_policy import Thinking
-from prema_gym.agents.scorer.balancer_inputs import NUM_INPUTS
+from prema_gym.agents.scorer.balancer_names import NUM_INPUTS
 from prema_gym.agents.scorer.balancer_shape import BalancerShape, BalancerWeights
 from prema_gym.agents.training.evolution.search import first_guess
 from prema_gym.baselines.replan import Replan

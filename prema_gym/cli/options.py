@@ -71,6 +71,7 @@ def read_scenario(
     requests: int | None = None,
     stream: bool = False,
     replay: tuple[int | None, int | None, float | None] = (None, None, None),
+    tell: bool = True,
 ) -> Scenario:
     """Look up a scenario, and say what the files of its networks and of its trace left out.
 
@@ -82,6 +83,7 @@ def read_scenario(
         stream: It is played as long runs whatever it says.
         replay: Where its traces are replayed from, how many requests of them, and how many times
             as fast; None: as it says.
+        tell: Say what was left out; False for lists, which only name scenarios.
     """
     from prema_gym.workloads import scenarios
     from prema_gym.workloads.changes import changed, replaying
@@ -94,9 +96,10 @@ def read_scenario(
     if requests is not None or (stream and not scenario.is_stream):
         count = scenario.num_requests if requests is None else requests
         scenario = changed(scenario, {"requests": count})
-    print_notes(scenario.networks)
-    for note in trace_notes(scenario):
-        print(note, file=sys.stderr)
+    if tell:
+        print_notes(scenario.networks)
+        for note in trace_notes(scenario):
+            print(note, file=sys.stderr)
     return scenario
 
 

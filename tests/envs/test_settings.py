@@ -224,8 +224,3 @@ def test_numbers_of_numpy_are_numbers() -> None:
 def test_whether_to_copy_is_true_or_false() -> None:
     with pytest.raises(ConfigError, match="copy must be true or false, got 'no'"):
         PremaNPUVectorEnv(2, copy="no")  # type: ignore[arg-type]
-
-
-def test_an_environment_leaves_no_streams_out_in_silence() -> None:
-    with pytest.raises(ConfigError, match=r"'edge-camera' has \[\[streams\]\].* as long runs"):
-        PremaNPUEnv(scenario="edge-camera")

@@ -7,6 +7,7 @@ nothing but output steps. So the whole way from a file's columns to a percentile
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from prema_gym.evaluation.playing import PlaySettings
 from prema_gym.evaluation.stream_results import StreamResult
 from prema_gym.evaluation.streams import StreamSettings, evaluate_streams
 from prema_gym.metrics.dependent import Estimate
-from prema_gym.networks import Network
+from prema_gym.networks import Network, registry
 from prema_gym.networks.layers import Linear
 from prema_gym.networks.network import LayerList, Phase
 from prema_gym.networks.tensor import Tensor
@@ -39,27 +40,28 @@ def _steps(input_length: int) -> tuple[Phase, ...]:
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A network of output steps alone, and a log of requests for it."""
-    if "steps-alone" not in networks.names():
-        networks.register(
-            Network(
-                name="steps-alone",
-                title="Steps alone",
-                source="made for the test",
-                domain="text",
-                build=_steps,
-                input_unit="token",
-                input_lengths=(1, 10),
-            )
-        )
+    own = Network(
+        name="steps-alone",
+        title="Steps alone",
+        source="made for the test",
+        domain="text",
+        build=_steps,
+        input_unit="token",
+        input_lengths=(1, 10),
+    )
+    monkeypatch = pytest.MonkeyPatch()  # other tests look at every network there is
+    monkeypatch.setattr(registry, "_NETWORKS", dict(registry._NETWORKS))
+    networks.register(own)
     rng = np.random.default_rng(2026)
     arrival = np.cumsum(rng.exponential(1.0, REQUESTS + REQUESTS // 10 + 10))
     steps = np.ceil(rng.exponential(MEAN_STEPS, len(arrival))).astype(int)
     path = tmp_path_factory.mktemp("log") / "log.csv"
     rows = "".join(f"{a:.6f},{s}\n" for a, s in zip(arrival, steps, strict=True))
     path.write_text(f"arrival_ms,output_length\n{rows}")
-    return path
+    yield path
+    monkeypatch.undo()
 
 
 @lru_cache

@@ -38,7 +38,10 @@ def scenarios(
 
     names = scenario or registered.names()
     replay = (start, limit, speed)
-    chosen = [read_scenario(name, set, hardware=hardware, replay=replay) for name in names]
+    chosen = [
+        read_scenario(name, set, hardware=hardware, replay=replay, tell=bool(scenario))
+        for name in names
+    ]
     known = registered.names()
     purposes = [registered.summary(name) if name in known else "" for name in names]
     print_rows(scenario_rows(zip(chosen, purposes, strict=True)), format)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from prema_gym.agents.policies.balancer_policy import BalancerPolicy, Preference, Thinking
 from prema_gym.agents.scorer.balancer import OF_TABLE, THINKS_EVERY_MS
-from prema_gym.agents.scorer.balancer_inputs import INPUTS, NUM_PREFERENCES, OF_ALL
+from prema_gym.agents.scorer.balancer_names import INPUTS, NUM_PREFERENCES, OF_ALL
 from prema_gym.agents.scorer.balancer_shape import (
     BalancerShape,
     BalancerWeights,
