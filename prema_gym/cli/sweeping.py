@@ -47,10 +47,14 @@ def read_loads(text: str) -> list[float]:
     try:
         if ":" in text:
             first, last, step = map(float, text.split(":"))
+            if first > last:
+                raise ConfigError(f"--load: FIRST must not exceed LAST, got {text!r}")
             count = round((last - first) / step) + 1 if step > 0 else 0
             loads = [round(first + i * step, 6) for i in range(min(count, 10_000))]
         else:
             loads = [float(part) for part in text.split(",")]
+    except ConfigError:  # a ValueError, too
+        raise
     except (ValueError, OverflowError):
         loads = []
     rises = all(a < b for a, b in itertools.pairwise([0.0, *loads]))  # which no NaN does

@@ -169,7 +169,9 @@ def test_loads_promises_and_values_are_read() -> None:
         {"drop": "late", "queue_limit": 4},
         {"drop": "never", "queue_limit": 4},
     ]
-    for text in ("0.5:0.1:0.1", "0,1", "a", "0.7,0.5", "1:2:0", "nan"):
+    with pytest.raises(ConfigError, match=r"--load: FIRST must not exceed LAST, got '0.5:0.1:0.1'"):
+        read_loads("0.5:0.1:0.1")
+    for text in ("0,1", "a", "0.7,0.5", "1:2:0", "nan"):
         with pytest.raises(ConfigError, match="--load must be"):
             read_loads(text)
     for text in ("p98", "p99:0", "p99:x", ""):
