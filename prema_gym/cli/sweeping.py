@@ -118,6 +118,7 @@ def run_sweep(
         "scenario": scenario.to_dict(),
         "slo": str(slo),
         "settings": asdict(settings),
+        "files": _digest_of_files(scenario),
         "versions": versions(),
     }
     with (
@@ -138,3 +139,14 @@ def run_sweep(
             known=points.known,
             keep=points.keep,
         )
+
+
+def _digest_of_files(scenario: Scenario) -> str:
+    """Digest of the networks and logs that it reads: once one has changed it is another sweep."""
+    from prema_gym.distribution.identity import files_digest
+    from prema_gym.networks import is_file
+    from prema_gym.networks.importers.formats import split_name
+
+    logs = [one.trace.file for one in (scenario, *scenario.streams) if one.trace is not None]
+    networks = [split_name(name)[0] for name in scenario.networks if is_file(name)]
+    return files_digest(map(Path, [*networks, *logs]))
