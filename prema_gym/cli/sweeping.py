@@ -147,6 +147,7 @@ def _digest_of_files(scenario: Scenario) -> str:
     from prema_gym.networks import is_file
     from prema_gym.networks.importers.formats import split_name
 
-    logs = [one.trace.file for one in (scenario, *scenario.streams) if one.trace is not None]
+    traces = [scenario.trace, *(stream.trace for stream in scenario.streams)]
+    logs = [log.file for log in traces if log is not None]
     networks = [split_name(name)[0] for name in scenario.networks if is_file(name)]
     return files_digest(map(Path, [*networks, *logs]))
