@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prema_gym import agents, baselines
-from prema_gym.evaluation.compare import evaluate
+from prema_gym.evaluation import evaluate
 from prema_gym.simulator import PRESENT, PRIORITY, REMAINING_MS
 
 

@@ -14,7 +14,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from prema_gym import baselines
-from prema_gym.evaluation.compare import evaluate
+from prema_gym.evaluation import evaluate
 from prema_gym.hardware.config import NPUConfig
 from prema_gym.workloads import Scenario
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from prema_gym import baselines
-from prema_gym.evaluation.compare import evaluate
+from prema_gym.evaluation import evaluate
 from prema_gym.views.colours import look
 
 

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from prema_gym import agents, baselines
-from prema_gym.evaluation.compare import evaluate
+from prema_gym.evaluation import evaluate
 
 
 def main() -> None:

@@ -46,6 +46,7 @@ class UnknownNameError(ConfigError):
         *,
         note: str = "",
         meant: str = "",
+        list_all: bool = False,
     ) -> None:
         """Say what was given and what is known.
 
@@ -56,6 +57,7 @@ class UnknownNameError(ConfigError):
             where: Where it was given.
             note: What else to say.
             meant: Which one is meant, where that is known better than by its letters.
+            list_all: Whether all are listed, however many: where no command lists them.
         """
         names = list(allowed)
         near = [meant] if meant else difflib.get_close_matches(given, names, n=1)
@@ -63,8 +65,9 @@ class UnknownNameError(ConfigError):
         place = f" in {where}" if where else ""
         tail = f"; {note}" if note else ""
         # Of many names the near ones say more than all of them, and nobody reads all.
-        known = "" if len(names) > _MOST_LISTED else f" (known: {', '.join(names) or 'none'})"
-        if len(names) > _MOST_LISTED and not (near or note):
+        many = len(names) > _MOST_LISTED and not list_all
+        known = "" if many else f" (known: {', '.join(names) or 'none'})"
+        if many and not (near or note):
             known = f" ({len(names)} are known, {', '.join(names[:_FEW])} among them)"
         super().__init__(f"unknown {kind} {given!r}{place}{hint}{known}{tail}")
 
@@ -129,10 +132,13 @@ def in_one_line(error: BaseException, files: Iterable[Path] = ()) -> str:
 def located(where: str) -> Iterator[None]:
     """Within it, an error's message begins with where the mistake is: a file, line, section or key.
 
-    The one way to say so. Blocks may lie in each other: ``mine.toml: hardware: clock_hz must …``.
+    The one way to say so. Blocks may lie in each other: ``mine.toml: hardware: clock_hz must …``;
+    of two that say the same, or one of them by name, only one is heard.
     """
     try:
         yield
     except PremaError as error:
+        if str(error).startswith((f"{where}: ", f"{where} '")):
+            raise
         error.args = (f"{where}: {error}",)  # the same error, of the same class
         raise

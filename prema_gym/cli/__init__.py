@@ -20,6 +20,7 @@ import typer
 
 from prema_gym.cli.commands import application
 from prema_gym.cli.own import OwnPolicyError, told_apart
+from prema_gym.cli.usage import in_our_words
 from prema_gym.errors import PremaError
 
 __all__ = ["main", "run"]
@@ -60,9 +61,7 @@ def run(app: typer.Typer, program: str, arguments: Sequence[str] | None = None) 
     except typer.Exit as stop:
         status = stop.exit_code
     except UsageProblem as error:
-        # Pydantic, which reads the options, puts its own kind of error before the message.
-        said = error.format_message().replace(": Value error, ", ": ")
-        fail(f"{said} (given: {shlex.join(given)})")
+        fail(f"{in_our_words(error.format_message())} (given: {shlex.join(given)})")
     except OwnPolicyError as error:
         print(error.frames, end="", file=sys.stderr)
         fail(str(error), status=1)
@@ -85,6 +84,7 @@ def run(app: typer.Typer, program: str, arguments: Sequence[str] | None = None) 
 
 def _as_typed(message: str, given: Sequence[str]) -> str:
     """A message about a setting, which calls it as it was typed: ``--max-decisions must be …``."""
+    message = message.replace(", or None, got ", ", got ")  # which neither options nor TOML can say
     name, _, rest = message.partition(" ")
     option = "--" + name.replace("_", "-")
     typed = any(word.partition("=")[0] == option for word in given)

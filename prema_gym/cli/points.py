@@ -74,8 +74,8 @@ def _read(path: Path, text: str, head: str) -> list[SweepPoint]:
     first, *lines = text.splitlines(keepends=True) or [head]
     if first != head and not (not lines and head.startswith(first)):
         raise ConfigError(
-            f"{path} is of another sweep (scenario, promise, settings or version): give another "
-            "--output, or remove it"
+            f"{path} is of another sweep (scenario, a file of it, promise, settings or version): "
+            "give another --output, or remove it"
         )
     known = []
     for number, line in enumerate(lines, start=2):

@@ -47,10 +47,14 @@ def read_loads(text: str) -> list[float]:
     try:
         if ":" in text:
             first, last, step = map(float, text.split(":"))
+            if first > last:
+                raise ConfigError(f"--load: FIRST must not exceed LAST, got {text!r}")
             count = round((last - first) / step) + 1 if step > 0 else 0
             loads = [round(first + i * step, 6) for i in range(min(count, 10_000))]
         else:
             loads = [float(part) for part in text.split(",")]
+    except ConfigError:  # a ValueError, too
+        raise
     except (ValueError, OverflowError):
         loads = []
     rises = all(a < b for a, b in itertools.pairwise([0.0, *loads]))  # which no NaN does
@@ -114,6 +118,7 @@ def run_sweep(
         "scenario": scenario.to_dict(),
         "slo": str(slo),
         "settings": asdict(settings),
+        "files": _digest_of_files(scenario),
         "versions": versions(),
     }
     with (
@@ -134,3 +139,15 @@ def run_sweep(
             known=points.known,
             keep=points.keep,
         )
+
+
+def _digest_of_files(scenario: Scenario) -> str:
+    """Digest of the networks and logs that it reads: once one has changed it is another sweep."""
+    from prema_gym.distribution.identity import files_digest
+    from prema_gym.networks import is_file
+    from prema_gym.networks.importers.formats import split_name
+
+    traces = [scenario.trace, *(stream.trace for stream in scenario.streams)]
+    logs = [log.file for log in traces if log is not None]
+    networks = [split_name(name)[0] for name in scenario.networks if is_file(name)]
+    return files_digest(map(Path, [*networks, *logs]))

@@ -15,7 +15,7 @@ import numpy as np
 from prema_gym.evaluation.streaming import Run
 from prema_gym.files import as_given
 from prema_gym.metrics import tally as t
-from prema_gym.metrics.dependent import Estimate, percentile_of, ratio
+from prema_gym.metrics.dependent import Estimate, percentile_of, ratio, share_of
 from prema_gym.metrics.formulas import FloatArray
 from prema_gym.metrics.groups import STREAM_COLUMNS
 from prema_gym.workloads.catalog import Catalog
@@ -205,12 +205,12 @@ class _Together:
             "requests": Estimate(float(arrived.sum())),
             "latency_ms": ratio(sums[:, t.LATENCY] * ms, finished),
             "antt": ratio(sums[:, t.NTT], finished),
-            "deadline_miss": ratio(counts[:, t.MISSED], arrived - counts[:, t.UNDECIDED]),
+            "deadline_miss": share_of(counts[:, t.MISSED], arrived - counts[:, t.UNDECIDED]),
             "goodput_per_s": ratio(counts[:, t.GOOD], self._seconds),
             "throughput_per_s": ratio(finished, self._seconds),
-            "dropped": ratio(counts[:, t.DROPPED_COUNT], arrived),
-            "rejected": ratio(counts[:, t.REJECTED_COUNT], arrived),
-            "left": ratio(counts[:, t.LEFT], arrived),
+            "dropped": share_of(counts[:, t.DROPPED_COUNT], arrived),
+            "rejected": share_of(counts[:, t.REJECTED_COUNT], arrived),
+            "left": share_of(counts[:, t.LEFT], arrived),
         }
         for column in STREAM_COLUMNS:
             if column.percent is not None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from prema_gym.errors import ConfigError
 from prema_gym.evaluation.policy import Decider
 from prema_gym.evaluation.stream_results import StreamResult, StreamRow
 from prema_gym.evaluation.streams import (
@@ -206,8 +207,14 @@ def sweep(
         player: Who plays; default: threads of this process.
 
     Raises:
-        ConfigError: A setting or a policy is none.
+        ConfigError: A setting or a policy is none, or the scenario has no load that could be set.
     """
+    if scenario.is_closed:
+        raise ConfigError(
+            f"scenario {scenario.name!r} has closed loops only, so no load to sweep: how often "
+            "their requests come depends on the policy; play it by `evaluate`, with more clients "
+            f"(--set streams.{scenario.streams[0].name}.clients=NUMBER) or less think_ms"
+        )
     settings = settings_for(scenario, StreamSettings() if settings is None else settings)
     found = {_key(p.policy, p.load, p.over): p for p in known}
 

@@ -28,19 +28,27 @@ class Estimate(NamedTuple):
     high: float = math.nan
 
 
-def ratio(tops: FloatArray, bottoms: FloatArray) -> Estimate:
+def ratio(tops: FloatArray, bottoms: FloatArray, most: float = math.inf) -> Estimate:
     """Σ tops / Σ bottoms over batches, with an interval from how the batches differ.
 
     Args:
-        tops: float64 (batches,).
+        tops: float64 (batches,), none below 0.
         bottoms: float64 (batches,).
+        most: The largest ratio there can be, 1 for a share: no end lies above, nor any below 0.
     """
     total = float(bottoms.sum())
     if total <= 0:
         return Estimate(math.nan)
     value = float(tops.sum()) / total
     half = _half_width(tops, bottoms, value)
-    return Estimate(value, value - half, value + half)
+    if math.isnan(half):
+        return Estimate(value)
+    return Estimate(value, max(value - half, 0.0), min(value + half, most))
+
+
+def share_of(counts: FloatArray, of: FloatArray) -> Estimate:
+    """The same of things that are counted among others: from 0 to 1."""
+    return ratio(counts, of, most=1.0)
 
 
 def _half_width(tops: FloatArray, bottoms: FloatArray, value: float) -> float:

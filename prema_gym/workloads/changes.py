@@ -40,7 +40,7 @@ def changed(scenario: Scenario, values: Mapping[str, object]) -> Scenario:
                     for other in names:
                         place.pop(other, None)
             place[name] = value
-    return Scenario.from_dict(data, where=f"scenario {scenario.name!r}, changed")
+    return Scenario.from_dict(data, where=f"scenario {scenario.name!r}")
 
 
 def replaying(

@@ -287,6 +287,11 @@ class Scenario:
         return self.requests is not None or bool(self.streams)
 
     @property
+    def is_closed(self) -> bool:
+        """Whether every stream is a closed loop, so that there is no load to be set."""
+        return bool(self.streams) and all(stream.is_closed for stream in self.streams)
+
+    @property
     def num_requests(self) -> int:
         """Requests that count in a long run."""
         return _REQUESTS if self.requests is None else self.requests

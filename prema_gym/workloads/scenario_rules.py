@@ -175,8 +175,7 @@ def check_one_way(scenario: Scenario) -> None:
 def check_closed(scenario: Scenario) -> None:
     """A load or rate where there is a stream whose requests come at one."""
     for name in ("load", "rate_per_s"):
-        closed = scenario.streams and all(stream.is_closed for stream in scenario.streams)
-        if closed and getattr(scenario, name) is not None:
+        if scenario.is_closed and getattr(scenario, name) is not None:
             raise ConfigError(
                 f"{name} says how often the requests of open streams come, and every stream here "
                 "is a closed loop, whose clients wait for their answers: leave it out, and change "

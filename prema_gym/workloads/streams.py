@@ -33,6 +33,10 @@ _MOST = 1e9
 _SHARES = optional(list_of(whole(1, 10_000), distinct=False))
 
 
+def _where(name: object) -> str:
+    return f"stream {name!r}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stream:
     """One stream; each field's ``help`` says what it is.
@@ -145,7 +149,7 @@ class Stream:
     )
 
     def __post_init__(self) -> None:
-        with located(f"stream {self.name!r}"):
+        with located(_where(self.name)):
             check_fields(self)
             self._check_rates()
             if self.burst_factor * self.burst_share >= 1 and self.arrival == "bursty":
@@ -191,7 +195,10 @@ class Stream:
 
 def _stream(entry: object) -> Stream:
     if isinstance(entry, Mapping):
-        made: Stream = read_record(Stream, entry, "a stream")
+        # Located as a stream that is made locates itself, which says it once.
+        made: Stream = read_record(
+            Stream, entry, _where(entry["name"]) if "name" in entry else "a stream"
+        )
         return made
     if not isinstance(entry, Stream):
         raise TypeError

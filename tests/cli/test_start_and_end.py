@@ -62,14 +62,19 @@ def test_eighty_columns_lose_nothing(
         (("evaluate", "--scenario", "papers"), ("'papers'", "'paper'")),
         (("evaluate", "--scenario", "absent.toml"), ("absent.toml",)),
         (("evaluate", "--workloads", "0"), ("--workloads", "1")),
-        (("evaluate", "--workloads", "many"), ("--workloads", "many")),
+        (
+            ("evaluate", "--workloads", "many"),
+            ("prema-gym: --workloads must be a whole number from 1 to 100000 (given", "many)"),
+        ),
+        (("evaluate", "--speed", "x"), ("prema-gym: --speed must be a number (given",)),
         (("evaluate", "--token-wait", "never"), ("'never'", "since_wakeup")),
         (("evaluate", "--slots", "-1"), ("--slots",)),
         (("evaluate", "--fromat", "json"), ("--fromat",)),
         (("evaluate", "--format", "xml"), ("xml", "json")),
         (("reproduce", "--only", "annt"), ("'annt'", "'antt'")),
         (("reproduce", "--only", ""), ("unknown claim ''",)),
-        (("evaluate", "--workloads", "0"), ("--workloads must be a whole number from 1", "got 0")),
+        (("evaluate", "--workloads", "0"), ("must be a whole number from 1 to 100000, got 0",)),
+        (("explain", "--metric", "speed"), ("'speed'", "antt, stp", "illegal_actions")),
         (("preemption", "alexnett"), ("'alexnett'", "'alexnet'")),
         (("networks", "--hardware", "absent.toml"), ("absent.toml",)),
         (("evalute",), ("evalute",)),
@@ -99,8 +104,10 @@ def test_a_disk_that_is_full_is_one_line() -> None:
             check=False,
         )
     assert done.returncode == 2
-    assert done.stderr.startswith("prema-gym: cannot write the result")
-    assert done.stderr.count("\n") == 1
+    # What a trace of the listing says of itself stands above.
+    *_, last = done.stderr.splitlines()
+    assert last.startswith("prema-gym: cannot write the result")
+    assert "Traceback" not in done.stderr
 
 
 def test_a_reader_that_goes_away_is_no_failure() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from prema_gym import baselines
+from prema_gym.errors import ConfigError
 from prema_gym.evaluation import sweep as module
 from prema_gym.evaluation.stream_results import StreamResult, StreamRow
 from prema_gym.evaluation.streams import StreamSettings, settings_for
@@ -157,3 +158,11 @@ def test_a_log_alone_is_played_once() -> None:
     drawn = Stream(name="b", share=1.0)
     assert settings_for(Scenario(streams=(traced,), load=0.5), many).runs == 1
     assert settings_for(Scenario(streams=(traced, drawn), load=0.5), many).runs == 5
+
+
+def test_a_scenario_without_a_load_is_told_so() -> None:
+    people = Stream(name="people", arrival="closed", clients=2, think_ms=5.0)
+    closed = Scenario(name="office", streams=(people,))
+    message = "scenario 'office' has closed loops only, so no load to sweep.*streams.people.clients"
+    with pytest.raises(ConfigError, match=message):
+        sweep(closed, {"np-fcfs": baselines.make("np-fcfs")}, [0.5], slo=Slo())

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prema_gym.metrics import tally as t
-from prema_gym.metrics.dependent import percentile_of, ratio
+from prema_gym.metrics.dependent import percentile_of, ratio, share_of
 from prema_gym.simulator.state import DROPPED, NONE, REJECTED
 from tests.metrics.folding import Request, folded
 
@@ -189,3 +189,14 @@ def test_an_end_that_too_few_requests_tell_is_absent() -> None:
     assert math.isnan(found.high)
     empty = percentile_of(np.zeros((t.NUM_BATCHES, t.NUM_BINS), np.int64), 99.0)
     assert math.isnan(empty.value)
+
+
+def test_no_interval_reaches_where_nothing_can_lie() -> None:
+    few = share_of(np.array([0.0, 1.0, 0.0]), np.full(3, 10.0))  # 1/30 ± 0.14
+    assert few[1:] == pytest.approx((0.0, 0.1768), abs=1e-3)
+    assert few.low == 0.0
+    many = share_of(np.array([10.0, 9.0, 10.0]), np.full(3, 10.0))
+    assert many[1:] == pytest.approx((1 - few.high, 1.0))
+    assert many.high == 1.0
+    assert ratio(np.array([10.0, 9.0, 10.0]), np.full(3, 10.0)).high > 1.0
+    assert math.isnan(share_of(np.array([1.0]), np.array([4.0])).high)

@@ -233,3 +233,12 @@ def test_closed_loops_have_no_load_and_no_arrivals_of_their_own() -> None:
         Source(traffic_of(compile_scenario(scenario)), 0).next(1)
     more = changed(scenario, {"streams.users.clients": 7})
     assert traffic_of(compile_scenario(more)).clients == 7
+
+
+def test_where_a_mistake_is_is_said_once() -> None:
+    table = {"name": "camera", "share": 1.0, "slo_ms": -1.0}
+    with pytest.raises(ConfigError, match=r"^scenario 'x': stream 'camera': slo_ms must be"):
+        Scenario.from_dict({"name": "x", "streams": [table]})
+    scenario = Scenario(name="x", streams=(Stream(name="camera", share=1.0),), load=0.5)
+    with pytest.raises(ConfigError, match=r"^scenario 'x': load must be"):
+        changed(scenario, {"load": -1})

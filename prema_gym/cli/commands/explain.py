@@ -18,8 +18,12 @@ from prema_gym.cli.played import (
 )
 from prema_gym.cli.printing import Format, print_result
 from prema_gym.errors import ConfigError, UnknownNameError
+from prema_gym.metrics import METRICS
 
-MetricOption = Annotated[str, typer.Option(help="What is won or lost, by a metric's name.")]
+MetricOption = Annotated[
+    str,
+    typer.Option(help=f"What is won or lost: {', '.join(metric.name for metric in METRICS)}."),
+]
 Most = Annotated[int, typer.Option(help="Stretches told in full, beside the first.", min=1)]
 Decisions = Annotated[
     Path | None,
@@ -42,14 +46,13 @@ def explain(
 ) -> None:
     """Play one workload under two policies; tell where they part and what each parting costs."""
     from prema_gym.evaluation.partings import find_partings
-    from prema_gym.metrics import METRICS
     from prema_gym.views.decisions import check_decisions_path, write_decisions
     from prema_gym.views.explanation import explanation, explanation_tables
     from prema_gym.workloads import compile_scenario
 
     known = {one.name: one for one in METRICS}
     if metric not in known:
-        raise UnknownNameError("metric", metric, known)
+        raise UnknownNameError("metric", metric, known, list_all=True)
     if decisions is not None:
         check_decisions_path(decisions)
     made = policies_named(policies)

@@ -15,11 +15,14 @@ from pathlib import Path
 import pytest
 
 from prema_gym import cli
+from prema_gym.cli.distributing import Workers
 from prema_gym.cli.points import POINTS_FILE, kept_points
-from prema_gym.cli.sweeping import read_loads, read_over, read_slo
+from prema_gym.cli.sweeping import read_loads, read_over, read_slo, run_sweep
 from prema_gym.errors import ConfigError
+from prema_gym.evaluation.streams import StreamSettings
 from prema_gym.evaluation.sweep import SweepPoint
 from prema_gym.metrics.dependent import Estimate
+from prema_gym.workloads import Scenario
 
 SWEEP = [
     "sweep", "--scenario", "mlperf-server", "--policies", "np-fcfs,static-edf",
@@ -169,9 +172,33 @@ def test_loads_promises_and_values_are_read() -> None:
         {"drop": "late", "queue_limit": 4},
         {"drop": "never", "queue_limit": 4},
     ]
-    for text in ("0.5:0.1:0.1", "0,1", "a", "0.7,0.5", "1:2:0", "nan"):
+    with pytest.raises(ConfigError, match=r"--load: FIRST must not exceed LAST, got '0.5:0.1:0.1'"):
+        read_loads("0.5:0.1:0.1")
+    for text in ("0,1", "a", "0.7,0.5", "1:2:0", "nan"):
         with pytest.raises(ConfigError, match="--load must be"):
             read_loads(text)
     for text in ("p98", "p99:0", "p99:x", ""):
         with pytest.raises(ConfigError, match="--slo must be"):
             read_slo(text)
+
+
+def test_a_log_that_changed_is_another_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prema_gym.evaluation.sweep.sweep", lambda *_, keep, **__: keep(point()))
+    log, toml, kept = tmp_path / "log.csv", tmp_path / "mine.toml", tmp_path / "kept"
+    log.write_text("arrival_ms\n0\n1\n")
+    toml.write_text(
+        'networks = ["alexnet"]\narrival = "trace"\ntrace = "log.csv"\nrequests = 2\nload = 0.5\n'
+    )
+    scenario = Scenario.from_toml(toml)
+
+    def play() -> None:
+        who = Workers(workers=1)
+        run_sweep(scenario, {}, [0.5], read_slo("p99"), [{}], StreamSettings(), kept, who)
+
+    play()
+    play()
+    log.write_text("arrival_ms\n0\n2\n")
+    with pytest.raises(ConfigError, match=r"is of another sweep \(scenario, a file of it"):
+        play()
