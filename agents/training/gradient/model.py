@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.vec_env import VecEnv
 
 from prema_gym import baselines
@@ -31,15 +32,20 @@ SLOTS = 8
 
 
 class Linear:
-    """A learning rate that falls to 0 in a straight line; a class, so that it can be pickled."""
+    """A learning rate that falls to 0 in a straight line; a class, so that it can be pickled.
 
-    def __init__(self, first: float) -> None:
-        """Start at ``first``."""
-        self.first = first
+    SB3 asks for it when a rollout has been played, and so would learn nothing from the last one.
+    """
+
+    rollout = 0.0  # in runs of an older version
+
+    def __init__(self, first: float, rollout: float = 0.0) -> None:
+        """Start at ``first``; a rollout is the share ``rollout`` of the training."""
+        self.first, self.rollout = first, rollout
 
     def __call__(self, left: float) -> float:
-        """Rate with the share ``left`` of the training to go."""
-        return self.first * left
+        """Rate of a rollout after which the share ``left`` of the training is to go."""
+        return self.first * min(1.0, left + self.rollout)
 
 
 def check_device(name: str) -> None:
@@ -141,6 +147,13 @@ def new_model(settings: TrainSettings, env: VecEnv, say: Callable[[str], None]) 
     if settings.init_from:
         _imitate(settings, model, say)
     return model
+
+
+def pace(model: BaseAlgorithm, settings: TrainSettings) -> None:
+    """Let the learning rate fall to 0 over the whole run, also where it is gone on with."""
+    steps = model.n_steps * model.n_envs if isinstance(model, OnPolicyAlgorithm) else 0
+    model.learning_rate = Linear(settings.gradient.learning_rate, steps / settings.timesteps)
+    model._setup_lr_schedule()
 
 
 def _imitate(settings: TrainSettings, model: BaseAlgorithm, say: Callable[[str], None]) -> None:

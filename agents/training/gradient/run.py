@@ -11,6 +11,7 @@ from prema_gym.agents.training.gradient.model import (
     check_device,
     make_env,
     new_model,
+    pace,
     training_slots,
 )
 from prema_gym.agents.training.gradient.state import pack, restored_model, unpack
@@ -39,6 +40,7 @@ def train_gradient(run: TrainingRun) -> None:
             model = restored_model(settings, env, state, folder.state)
             folder.resumed(done)
             reporter.say_if_done(done)
+        pace(model, settings)
         model.set_logger(configure(str(folder.tensorboard), ["tensorboard"]))
         validator = _validator(settings, settings.eval_workloads)
         keeper = Keeper(run, validator, reporter, lambda: pack(model))

@@ -161,11 +161,12 @@ def test_the_learning_rate_continues_after_a_resume(tiny_toml: Path, tmp_path: P
     training.train(run, small("maskable-ppo", tiny_toml, timesteps=1024))
     training.resume(run, timesteps=2048)
     rates = dict(scalars(run)["train/learning_rate"])
-    # From 0.001 to 0 over the steps asked for; a rollout of 256 learns at the rate of its start,
-    # and is logged at its end. The second part goes on at 1024 of 2048, not at the beginning.
-    assert rates[1024] == pytest.approx(1e-3 * (1 - 768 / 1024))
-    assert rates[1536] == pytest.approx(1e-3 * (1 - 1280 / 2048))
-    assert rates[2048] == pytest.approx(1e-3 * (1 - 1792 / 2048))
+    # From 0.001 to 0 over the steps asked for; a rollout of 256 is learned from at the rate of its
+    # start, so that the last one teaches something, and a line of the log is of the update before.
+    # The second part goes on at 1024 of 2048, not at the beginning.
+    assert rates[1024] == pytest.approx(1e-3 * (1 - 512 / 1024))
+    assert rates[1536] == pytest.approx(1e-3 * (1 - 1024 / 2048))
+    assert rates[2048] == pytest.approx(1e-3 * (1 - 1536 / 2048))
 
 
 @pytest.mark.parametrize("algo", ["es", "maskable-ppo"])
