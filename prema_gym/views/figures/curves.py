@@ -162,7 +162,10 @@ def _learning_records(study: Study) -> Records:
 def _draw_learning(figure: Figure, records: Records) -> None:
     axes = figure.subplots()
     for algorithm in dict.fromkeys(record["algorithm"] for record in records):
-        _learning_curve(axes, algorithm, [r for r in records if r["algorithm"] == algorithm])
+        # The axis is logarithmic: where training began has no place on it.
+        begun = [r for r in records if r["algorithm"] == algorithm and r["timesteps"] > 0]
+        if begun:
+            _learning_curve(axes, algorithm, begun)
     axes.axhline(1.0, color="#555555", linestyle=":", linewidth=1)
     axes.set_xscale("log")  # one algorithm takes a hundred times the decisions of another
     axes.xaxis.set_major_formatter("{x:g}")
