@@ -22,7 +22,7 @@ from prema_gym.views.figures import CHARTS
 FOLDER = PAGES / "pictures"
 PAIR = ("--policies", "np-fcfs,dynamic-prema", "--seed", "3")
 # What the learning curves show: small trainings that take a minute or two each.
-TRAININGS = {"es": 6_000_000, "maskable-ppo": 60_000}
+TRAININGS = {"es": 3_000_000, "maskable-ppo": 60_000}
 TRAINING_SEEDS = (1, 2)
 # Name, width, height, options: windows are at least 500 pixels wide, so 400 is a frame's width.
 SHOTS = (
