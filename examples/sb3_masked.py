@@ -72,8 +72,8 @@ def main() -> None:
         n_steps=64,
         batch_size=1024,
         n_epochs=5,
-        # A waiting task costs at every quantum of 0.25 ms, so that some 200 of them (50 ms,
-        # longer than most tasks) tell a good choice from a bad one; what comes later is noise.
+        # Found by trial (docs/rl-libraries.md). A waiting task costs at every quantum of 0.25 ms:
+        # this looks some 200 of them ahead, 50 ms, longer than most tasks take.
         gamma=0.995,
         gae_lambda=0.98,
         learning_rate=lambda left: 1e-3 * left,

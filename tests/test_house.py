@@ -145,7 +145,8 @@ def _methods_called(node: ast.AST) -> set[str]:
 def hidden_mains(sources: Sources) -> list[str]:
     """Modules that are commands of their own: a command is a file of ``cli/commands``."""
     main = '__name__ == "__main__"'
-    return [p for p, text in sources.items() if main in text and not p.endswith("__main__.py")]
+    own = "prema_gym/__main__.py"
+    return [path for path, text in sources.items() if main in text and path != own]
 
 
 def places_put_before_errors(sources: Sources) -> list[str]:

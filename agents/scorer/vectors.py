@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -15,7 +16,7 @@ W = TypeVar("W", bound=tuple[Any, ...])
 """A network's weights: a named tuple of float32 arrays."""
 
 
-class Vectored(Generic[W]):
+class Vectored(ABC, Generic[W]):
     """Sizes of a network whose weights can be laid end to end.
 
     Attributes:
@@ -25,9 +26,9 @@ class Vectored(Generic[W]):
     kind: ClassVar[Any]
 
     @property
+    @abstractmethod
     def shapes(self) -> Sequence[tuple[int, ...]]:
         """Shape of each array, in the order of ``kind``."""
-        raise NotImplementedError
 
     @property
     def size(self) -> int:
